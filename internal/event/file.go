@@ -1,0 +1,101 @@
+package event
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxLine bounds one stored event: the largest tool result is far below it.
+const maxLine = 64 << 20
+
+// FileSink writes events as JSON lines to a file it owns.
+type FileSink struct{ file *os.File }
+
+// NewFileSink takes over a file that is open for appending.
+func NewFileSink(f *os.File) *FileSink { return &FileSink{file: f} }
+
+// Write appends one line in a single write, and syncs if asked to.
+func (s *FileSink) Write(e Event, sync bool) error {
+	line, err := encode(e)
+	if err != nil {
+		return err
+	}
+	if _, err := s.file.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write the session log: %w", err)
+	}
+	if !sync {
+		return nil
+	}
+	if err := s.file.Sync(); err != nil {
+		return fmt.Errorf("sync the session log: %w", err)
+	}
+	return nil
+}
+
+// Close syncs and closes the file.
+func (s *FileSink) Close() error {
+	return errors.Join(s.file.Sync(), s.file.Close())
+}
+
+// Read decodes a log. A last line that is torn (a crash in the middle of a write)
+// is left out; whole is the length in bytes of what was read, so that a caller who
+// goes on writing can cut the rest. Any other damage is an error that names the
+// line.
+func Read(r io.Reader) (events []Event, whole int64, err error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	for n := 1; ; n++ {
+		line, err := readLine(br)
+		if errors.Is(err, io.EOF) {
+			return events, whole, nil // no newline: torn or empty
+		}
+		if err != nil {
+			return events, whole, fmt.Errorf("read the session log, line %d: %w", n, err)
+		}
+		var e Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			if _, peekErr := br.Peek(1); errors.Is(peekErr, io.EOF) {
+				return events, whole, nil // torn by a crash after a partial flush
+			}
+			return events, whole, fmt.Errorf("session log, line %d: %w", n, err)
+		}
+		events = append(events, e)
+		whole += int64(len(line)) + 1
+	}
+}
+
+func readLine(br *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := br.ReadSlice('\n')
+		line = append(line, part...)
+		if err == nil {
+			return bytes.TrimSuffix(line, []byte("\n")), nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+		if len(line) > maxLine {
+			return nil, fmt.Errorf("longer than %d bytes", maxLine)
+		}
+	}
+}
+
+// Writer is a sink for --json: every event, transient ones too, one a line.
+type Writer struct{ W io.Writer }
+
+// Print writes one event as a line.
+func (w Writer) Print(e Event) error {
+	line, err := encode(e)
+	if err != nil {
+		return err
+	}
+	if _, err := w.W.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write an event: %w", err)
+	}
+	return nil
+}
