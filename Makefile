@@ -1,0 +1,95 @@
+# Coderrr: `make run` and `make test` are all that a newcomer needs.
+# `make help` lists the rest.
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BIN     := bin/coderrr
+TOOL     = $(GO) tool -modfile=$(CURDIR)/tools.mod
+LDFLAGS := -s -w -X github.com/coderrr/coderrr/internal/cli.version=$(VERSION)
+
+# Everything that is not a race test is compiled with the same flags, so that a
+# cold machine compiles the standard library and the dependencies for it once.
+PLAIN := CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false'
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build, then open the demo in the browser
+	./$(BIN) ui --demo
+
+.PHONY: build
+build: ## build bin/coderrr, one static file
+	@mkdir -p bin
+	$(PLAIN) $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/coderrr
+
+.PHONY: test
+test: deps test-go e2e ## all tests; installs Chromium where it is missing
+
+.PHONY: deps
+deps: ## install what the tests need (see scripts/test-deps)
+	@scripts/test-deps
+
+# vet is a part of lint. The profile is what `make cover` and CI judge.
+.PHONY: test-go
+test-go: ## the Go tests with the race detector, without the browser
+	@mkdir -p bin
+	$(GO) test -race -vet=off -coverprofile=bin/cover.out ./...
+
+.PHONY: e2e
+e2e: build ## the tests that drive the built binary through Chromium
+	cd internal/e2e && $(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 ./...
+
+.PHONY: screenshots
+screenshots: build ## pictures of the browser UI into artifacts/
+	cd internal/e2e && $(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) CODERRR_ARTIFACTS=$(CURDIR)/artifacts \
+		$(GO) test -count=1 ./...
+
+.PHONY: lint
+lint: ## gofumpt, vet, staticcheck, errcheck
+	@GO='$(GO)' scripts/lint
+
+.PHONY: fmt
+fmt: ## format the Go and templ sources
+	$(PLAIN) $(TOOL) gofumpt -w .
+	@if [ -d web ]; then $(PLAIN) $(TOOL) templ fmt web; fi
+
+.PHONY: generate
+generate: ## regenerate the committed generated code
+	@if [ -d web ]; then $(PLAIN) $(TOOL) templ generate -include-version=false; fi
+	$(PLAIN) $(GO) generate ./...
+
+.PHONY: check-generated
+check-generated: ## fail if the committed generated code is not current
+	@GO='$(GO)' scripts/check-generated
+
+.PHONY: cover
+cover: ## coverage by lines of the packages that must be above 90 %
+	@mkdir -p bin
+	$(GO) test -race -vet=off -coverprofile=bin/cover.out $$(scripts/cover --packages)
+	scripts/cover bin/cover.out
+
+.PHONY: check
+check: ## everything that CI runs
+	CI=$${CI:-} bash .ci/run
+
+.PHONY: bench
+bench: build ## start-up time, package inits, binary size, benchmarks
+	$(PLAIN) $(GO) run ./internal/bench $(BIN)
+	$(PLAIN) $(GO) test -vet=off -run '^$$' -bench . -benchtime 0.3s ./...
+
+.PHONY: soak
+soak: ## the long test sets
+	$(GO) test -race -vet=off -tags soak -timeout 60m ./...
+
+FUZZTIME ?= 10s
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME (10s)
+	@GO='$(GO)' scripts/fuzz $(FUZZTIME)
+
+.PHONY: clean
+clean: ## remove what the build and the tests made
+	rm -rf bin artifacts
