@@ -235,7 +235,7 @@ type (
 		Kind  string `json:"kind"`
 		Text  string `json:"text"`
 	}
-	// SessionFinished is the last event.
+	// SessionFinished ends a run. Only an undo can follow it.
 	SessionFinished struct {
 		Status        string   `json:"status"`
 		ExitCode      int      `json:"exit_code"`
