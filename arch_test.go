@@ -88,7 +88,7 @@ var layers = map[string]int{
 
 // pending are rows whose package is still to come.
 var pending = []string{
-	"internal/acp", "internal/approval", "internal/ask/asktest", "internal/bench", "internal/demo",
+	"internal/acp", "internal/approval", "internal/ask/asktest", "internal/demo",
 	"internal/doctor", "internal/guidance", "internal/history", "internal/inert",
 	"internal/llm/anthropic", "internal/llm/cassette", "internal/llm/catalog", "internal/llm/google",
 	"internal/llm/llmtest", "internal/llm/ollama", "internal/llm/openai", "internal/llm/schema",
