@@ -48,6 +48,8 @@ type Command struct {
 	// Refresh starts from the current working tree; false keeps what earlier
 	// commands left, under the files edited since.
 	Refresh bool
+	// Network allows this one command the network, after a person said so.
+	Network bool
 	// Output, if set, receives output as it comes, in whole runes where the
 	// bytes are valid UTF-8. stream is "stdout" or "stderr". Calls never overlap.
 	Output func(stream, text string)
@@ -69,6 +71,11 @@ type Result struct {
 	Reason string
 	// Changed lists files the command made or changed in its copy, capped.
 	Changed []string
+	// Notes say what the command did not get to see and why.
+	Notes []string
+	// NetworkDenied is set when the command seems to have failed because the
+	// sandbox has no network: a person may be asked and Command.Network set.
+	NetworkDenied bool
 }
 
 // ErrUnavailable is wrapped by errors that mean the tier cannot be used here.

@@ -1,0 +1,245 @@
+// Package scratch runs commands on a copy of the workspace. Its one rule: the
+// copy is all that it promises. A command is stopped as a whole and gets no
+// keys, but what it may reach is not contained unless a Runner contains it.
+package scratch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coderrr/coderrr/internal/sandbox"
+	"github.com/coderrr/coderrr/internal/sandbox/tree"
+)
+
+// DefaultTimeout is how long a command may take when nobody says.
+const DefaultTimeout = 300 * time.Second
+
+// maxChanged bounds Result.Changed.
+const maxChanged = 200
+
+// Process is one command to run, ready to start.
+type Process struct {
+	Dir  string   // absolute, the working directory
+	Line string   // given to /bin/sh -c
+	Env  []string // all of it
+	// Home and Temp are the private directories that belong to this sandbox;
+	// with Dir they are all that a runner lets the command write to.
+	Home, Temp string
+	Stdout     *os.File
+	Stderr     *os.File
+	// Network lets this one command use the network where a runner takes it.
+	Network bool
+	// MemoryMB stops the command when all its processes together use more
+	// than that many mebibytes; zero means no limit.
+	MemoryMB int
+}
+
+// Exit is how a process ended.
+type Exit struct {
+	Code   int    // -1 when it was killed from here
+	Reason string // why it was killed, if not for the context's end
+}
+
+// Runner starts a process and waits until it and all it started are gone. When
+// ctx ends it kills them all and returns. The default runs it directly.
+type Runner interface {
+	Run(ctx context.Context, p Process) (Exit, error)
+	Close() error
+}
+
+// Options configure Open. Workspace and Dir are required.
+type Options struct {
+	Workspace string // resolved, absolute
+	Dir       string // where sandboxes of this user live; made with mode 0700
+	Home      string // kept between sessions; empty means one that is removed
+	Timeout   time.Duration
+	MemoryMB  int
+	Network   bool     // told to the runner
+	Env       []string // names to pass on besides the allow-list
+	Host      []string // the environment to take from; nil means os.Environ
+	Runner    Runner   // nil means directly, not contained
+	Info      sandbox.Info
+	Skip      []string // paths left out of the copy besides .coderrr
+	// Explain turns a failed command's output into what the sandbox had to do
+	// with it; nil means nothing.
+	Explain func(output string, network bool) (reason string, networkDenied bool)
+}
+
+// Sandbox is the scratch tier, or one that contains a copy by its Runner.
+type Sandbox struct {
+	o      Options
+	place  *place
+	mirror *tree.Mirror
+	runner Runner
+	one    chan struct{} // holds a token while a command runs
+	closed chan struct{}
+	once   sync.Once
+}
+
+var _ sandbox.Sandbox = (*Sandbox)(nil)
+
+// Open makes the sandbox's directories. The copy is made by the first command.
+func Open(o Options) (*Sandbox, error) {
+	if o.Workspace == "" || o.Dir == "" {
+		return nil, errors.New("scratch sandbox: Workspace and Dir must be set")
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Host == nil {
+		o.Host = os.Environ()
+	}
+	if o.Info.Tier == "" {
+		o.Info = Info()
+	}
+	p, err := newPlace(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if o.Home == "" {
+		o.Home = filepath.Join(p.dir, "home")
+	}
+	for _, dir := range []string{o.Home, p.temp()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, errors.Join(fmt.Errorf("making the sandbox's directories: %w", err), p.remove())
+		}
+	}
+	m, err := tree.Open(o.Workspace, p.tree(filepath.Base(o.Workspace)), append([]string{".coderrr"}, o.Skip...)...)
+	if err != nil {
+		return nil, errors.Join(err, p.remove())
+	}
+	s := &Sandbox{o: o, place: p, mirror: m, runner: o.Runner, one: make(chan struct{}, 1), closed: make(chan struct{})}
+	if s.runner == nil {
+		s.runner = Direct()
+	}
+	return s, nil
+}
+
+// Info is what the scratch tier is when nothing contains it.
+func Info() sandbox.Info {
+	return sandbox.Info{
+		Tier:      sandbox.Scratch,
+		Network:   true,
+		Isolation: sandbox.Isolation{WorkingTree: true, Secrets: true},
+		Summary:   "scratch: commands run on a copy of the workspace; they are not contained",
+		Limits: "A command can read and change anything you can, by its full path, and it has the network. " +
+			"Only files in the workspace's copy are kept apart, and your environment's variables are withheld.",
+		Better: "coderrr doctor says what a contained tier (confined or docker) needs here.",
+	}
+}
+
+// Info implements sandbox.Sandbox.
+func (s *Sandbox) Info() sandbox.Info { return s.o.Info }
+
+// Dir is where the copy is, for listing what commands made.
+func (s *Sandbox) Dir() string { return s.mirror.Dir() }
+
+// Run implements sandbox.Sandbox.
+func (s *Sandbox) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Result, error) {
+	if strings.IndexByte(cmd.Line, 0) >= 0 || strings.TrimSpace(cmd.Line) == "" {
+		return sandbox.Result{}, errors.New("the command is empty or holds a NUL byte")
+	}
+	select {
+	case s.one <- struct{}{}:
+		defer func() { <-s.one }()
+	case <-ctx.Done():
+		return sandbox.Result{}, fmt.Errorf("waiting for the sandbox: %w", ctx.Err())
+	}
+	select {
+	case <-s.closed:
+		return sandbox.Result{}, fmt.Errorf("%w: it was closed", sandbox.ErrUnavailable)
+	default:
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // Close stops what runs
+		select {
+		case <-s.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	mode := tree.Keep
+	if cmd.Refresh {
+		mode = tree.Reset
+	}
+	report, err := s.mirror.Sync(ctx, mode)
+	if err != nil {
+		return sandbox.Result{}, err
+	}
+	res, err := s.run(ctx, cmd)
+	if err != nil {
+		return res, err
+	}
+	res.Notes = skippedNote(report)
+	res.Changed = s.mirror.Changed(ctx, maxChanged)
+	return res, nil
+}
+
+func skippedNote(r tree.Report) []string {
+	var out []string
+	for _, n := range r.Skipped {
+		out = append(out, fmt.Sprintf("%s is not in the sandbox's copy: %s", n.Path, n.Why))
+	}
+	if r.More > 0 {
+		out = append(out, fmt.Sprintf("%d more are not in the sandbox's copy", r.More))
+	}
+	return out
+}
+
+func (s *Sandbox) run(ctx context.Context, cmd sandbox.Command) (sandbox.Result, error) {
+	limit := cmd.Timeout
+	if limit <= 0 {
+		limit = s.o.Timeout
+	}
+	network := s.o.Network || cmd.Network
+	out := sandbox.NewCapture(0, cmd.Output)
+	pipes, err := sandbox.NewPipes(out)
+	if err != nil {
+		return sandbox.Result{}, err
+	}
+	defer pipes.Close()
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	start := time.Now()
+	exit, err := s.runner.Run(limited, Process{
+		Dir: s.mirror.Dir(), Line: cmd.Line, Home: s.o.Home, Temp: s.place.temp(),
+		Env: sandbox.Env(sandbox.EnvOptions{
+			Host: s.o.Host, Tier: s.o.Info.Tier, Home: s.o.Home, Temp: s.place.temp(), Extra: s.o.Env,
+		}),
+		Stdout: pipes.Stdout, Stderr: pipes.Stderr, Network: network, MemoryMB: s.o.MemoryMB,
+	})
+	pipes.Drain()
+	res := sandbox.Result{ExitCode: exit.Code, Duration: time.Since(start), Reason: exit.Reason}
+	out.Finish(&res)
+	switch {
+	case ctx.Err() != nil:
+		return res, fmt.Errorf("running the command: %w", ctx.Err())
+	case err != nil:
+		return res, err
+	case limited.Err() != nil && exit.Code == -1:
+		res.TimedOut = true
+		res.Reason = sandbox.TimeoutReason(limit)
+	case res.ExitCode != 0 && res.Reason == "" && s.o.Explain != nil:
+		res.Reason, res.NetworkDenied = s.o.Explain(res.Output, network)
+	}
+	return res, nil
+}
+
+// Close implements sandbox.Sandbox.
+func (s *Sandbox) Close() error {
+	var err error
+	s.once.Do(func() {
+		close(s.closed)
+		s.one <- struct{}{} // wait for the command that runs; Run ends soon
+		defer func() { <-s.one }()
+		err = errors.Join(s.runner.Close(), s.place.remove())
+	})
+	return err
+}
