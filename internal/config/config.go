@@ -39,7 +39,7 @@ type Agent struct {
 	MaxToolTurns    int      `toml:"max_tool_turns" json:"max_tool_turns"` // model calls
 	MaxTokens       int      `toml:"max_tokens" json:"max_tokens"`         // of one answer
 	Temperature     *float64 `toml:"temperature" json:"temperature"`       // nil sends none
-	MaxSeconds      int      `toml:"max_seconds" json:"max_seconds"`
+	MaxSeconds      float64  `toml:"max_seconds" json:"max_seconds"`
 	ConfirmWrites   bool     `toml:"confirm_writes" json:"confirm_writes"`
 	RequireEvidence bool     `toml:"require_evidence" json:"require_evidence"`
 }
@@ -50,6 +50,8 @@ type Verify struct {
 	Mode        string  `toml:"mode" json:"mode"`
 	Model       string  `toml:"model" json:"model"`
 	Temperature float64 `toml:"temperature" json:"temperature"`
+	// Batch is read from files of Coderrr v2 for Python and means nothing now.
+	Batch *bool `toml:"batch,omitempty" json:"-"`
 }
 
 // Sandbox says how commands are contained. Timeout is in seconds.
