@@ -26,7 +26,7 @@ var layers = map[string]int{
 	"internal/ask":     0,
 	"internal/diff":    0,
 	"internal/sandbox": 0,
-	"internal/secret":  0,
+	"internal/secret":  1,
 	"internal/lock":    0,
 	"internal/browser": 0,
 	"internal/inert":   0,
