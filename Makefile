@@ -5,7 +5,7 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BIN     := bin/coderrr
 TOOL     = $(GO) tool -modfile=$(CURDIR)/tools.mod
-LDFLAGS := -s -w -X github.com/coderrr/coderrr/internal/cli.version=$(VERSION)
+LDFLAGS := -s -w -X main.version=$(VERSION)
 
 # Everything that is not a race test is compiled with the same flags, so that a
 # cold machine compiles the standard library and the dependencies for it once.
