@@ -111,8 +111,8 @@ func hides(r rune) bool {
 	}
 	switch {
 	case r == 0x61C, r == 0x180E, r == 0x200B, r == 0x200E, r == 0x200F,
-		r >= 0x2028 && r <= 0x202E, // line and paragraph separator, bidi embeddings
-		r >= 0x2060 && r <= 0x206F, // word joiner, invisible operators, bidi isolates
+		r >= 0x2028 && r <= 0x202E,                         // line and paragraph separator, bidi embeddings
+		r >= 0x2060 && r <= 0x206F,                         // word joiner, invisible operators, bidi isolates
 		r == 0x3164, r == 0x115F, r == 0x1160, r == 0xFFA0, // Hangul fillers
 		r == 0xFEFF, r >= 0xFFF9 && r <= 0xFFFB,
 		r >= 0xE0000 && r <= 0xE007F, // tag characters

@@ -66,8 +66,12 @@ func TestP12RootItself(t *testing.T) {
 
 func TestP13GitShaped(t *testing.T) {
 	for _, names := range [][]string{
-		{"HEAD", "config"}, {"HEAD", "objects"}, {"head", "Refs"}, {"config", "objects", "refs"},
-		{"HEAD", "config", "objects", "refs", "hooks"}, {"CONFIG.", "Objects", "refs "},
+		{"HEAD", "config"},
+		{"HEAD", "objects"},
+		{"head", "Refs"},
+		{"config", "objects", "refs"},
+		{"HEAD", "config", "objects", "refs", "hooks"},
+		{"CONFIG.", "Objects", "refs "},
 	} {
 		require.True(t, GitShaped(names), names)
 	}
