@@ -104,6 +104,10 @@ func embeds(doc *ast.CommentGroup) bool {
 
 // constant reports whether a value is one of those that never change.
 func constant(v ast.Expr) bool {
+	if list, ok := v.(*ast.CompositeLit); ok {
+		_, slice := list.Type.(*ast.ArrayType)
+		return slice && !slices.ContainsFunc(list.Elts, func(e ast.Expr) bool { return !constant(e) })
+	}
 	call, ok := v.(*ast.CallExpr)
 	if !ok {
 		return false
