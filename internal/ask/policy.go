@@ -1,6 +1,9 @@
 package ask
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Policy answers without a person: the choice named for a question's kind, or
 // nobody. It is how a headless run fails closed: the zero Policy answers nothing.
@@ -28,12 +31,13 @@ func (p Policy) Ask(ctx context.Context, q Question) (Answer, error) {
 }
 
 // Race asks several askers at once; the first answer wins and the others are
-// cancelled. ErrNobody is returned only when all of them say so.
+// cancelled. Without any answer the error is the context's, or the first that is
+// not ErrNobody; ErrNobody is returned only when all of them say so.
 type Race []Asker
 
-// Ask returns the first answer.
-func (r Race) Ask(ctx context.Context, q Question) (Answer, error) {
-	parent := ctx
+// Ask returns the first answer. It waits for the askers it cancelled, so that
+// none of them is left holding a terminal.
+func (r Race) Ask(parent context.Context, q Question) (Answer, error) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	type reply struct {
@@ -50,9 +54,13 @@ func (r Race) Ask(ctx context.Context, q Question) (Answer, error) {
 	best := reply{err: ErrNobody}
 	for range r {
 		got := <-replies
-		if got.err == nil && best.err != nil {
+		switch {
+		case best.err == nil:
+		case got.err == nil:
 			best = got
 			cancel()
+		case errors.Is(best.err, ErrNobody):
+			best.err = got.err
 		}
 	}
 	if best.err != nil && parent.Err() != nil {
