@@ -1,0 +1,210 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/llm"
+)
+
+// Talk is the conversation of a session: what the model is sent, and the events
+// that let it be rebuilt. It outlives the loops of both phases. It is used by one
+// goroutine at a time.
+type Talk struct {
+	log      *event.Log
+	messages []llm.Message
+	turn     int
+}
+
+// NewTalk returns a conversation that starts with past messages.
+func NewTalk(log *event.Log, past []llm.Message, turn int) *Talk {
+	return &Talk{log: log, messages: past, turn: turn}
+}
+
+// Messages is what the model is sent. The slice is the conversation's own: read
+// only.
+func (t *Talk) Messages() []llm.Message { return t.messages }
+
+// Say adds text from the person and shows it.
+func (t *Talk) Say(text string) {
+	t.log.Append(event.UserMessage{Text: text})
+	t.Tell(text)
+}
+
+// Tell adds text for the model that is not the person's own words.
+func (t *Talk) Tell(text string) {
+	t.Add(llm.Message{Role: llm.User, Blocks: llm.Blocks{llm.Text{Text: text}}})
+}
+
+// Add appends a message. Two user messages in a row become one when sent: some
+// servers refuse them apart.
+func (t *Talk) Add(m llm.Message) { t.add(m, "", "") }
+
+// AddFrom appends a message that a model made.
+func (t *Talk) AddFrom(m llm.Message, by Model) { t.add(m, by.Provider.Name(), by.Name) }
+
+func (t *Talk) add(m llm.Message, provider, model string) {
+	t.log.Append(event.MessageAdded{Role: m.Role, Provider: provider, Model: model, Blocks: m.Blocks})
+	t.messages = join(t.messages, m)
+}
+
+func join(ms []llm.Message, m llm.Message) []llm.Message {
+	if n := len(ms); n > 0 && ms[n-1].Role == llm.User && m.Role == llm.User {
+		last := ms[n-1]
+		blocks := make(llm.Blocks, 0, len(last.Blocks)+len(m.Blocks))
+		blocks = append(append(blocks, last.Blocks...), m.Blocks...)
+		return append(ms[:n-1:n-1], llm.Message{Role: llm.User, Blocks: blocks})
+	}
+	return append(ms, m)
+}
+
+func (t *Talk) nextTurn() int {
+	t.turn++
+	return t.turn
+}
+
+// Rebuild makes the conversation of a stored log valid again: every call has a
+// result, and what was not stored is named as interrupted. lost says what became
+// of an interrupted call.
+func Rebuild(events []event.Event, lost func(llm.ToolUse) string) (messages []llm.Message, turns int) {
+	for _, e := range events {
+		switch p := e.Data.(type) {
+		case event.MessageAdded:
+			messages = join(messages, llm.Message{Role: p.Role, Blocks: p.Blocks})
+		case event.TurnStarted:
+			turns = max(turns, p.Turn)
+		}
+	}
+	return answerOrphans(messages, lost), turns
+}
+
+// answerOrphans gives every unanswered call a result and drops results without a
+// call.
+func answerOrphans(messages []llm.Message, lost func(llm.ToolUse) string) []llm.Message {
+	var out []llm.Message
+	for i, m := range messages {
+		if m.Role == llm.User {
+			var calls []llm.ToolUse
+			if i > 0 && messages[i-1].Role == llm.Assistant {
+				calls = llm.ToolUses(messages[i-1])
+			}
+			m.Blocks = complete(m.Blocks, calls, lost)
+			if len(m.Blocks) == 0 {
+				continue
+			}
+		}
+		out = join(out, m)
+		if m.Role == llm.Assistant && (i+1 == len(messages) || messages[i+1].Role == llm.Assistant) {
+			if missing := complete(nil, llm.ToolUses(m), lost); len(missing) > 0 {
+				out = join(out, llm.Message{Role: llm.User, Blocks: missing})
+			}
+		}
+	}
+	return out
+}
+
+// complete returns blocks with one result for each call, results first.
+func complete(blocks llm.Blocks, calls []llm.ToolUse, lost func(llm.ToolUse) string) llm.Blocks {
+	answers := map[string]llm.ToolResult{}
+	var rest llm.Blocks
+	for _, b := range blocks {
+		if r, ok := b.(llm.ToolResult); ok {
+			answers[r.ToolUseID] = r
+			continue
+		}
+		rest = append(rest, b)
+	}
+	var out llm.Blocks
+	for _, c := range calls {
+		r, ok := answers[c.ID]
+		if !ok {
+			r = llm.ToolResult{ToolUseID: c.ID, Name: c.Name, Content: lost(c), IsError: true}
+		}
+		out = append(out, r)
+	}
+	return append(out, rest...)
+}
+
+// keepResults is how many of the latest tool results are never left out.
+const keepResults = 6
+
+// minResult is the size below which leaving a result out is not worth it.
+const minResult = 512
+
+// Shrink leaves out the bodies of older tool results, which can be had again by
+// calling the tool, and returns how many bytes that freed. The log keeps them.
+func (t *Talk) Shrink() int {
+	var at []struct{ m, b int }
+	for i, m := range t.messages {
+		for j, b := range m.Blocks {
+			if r, ok := b.(llm.ToolResult); ok && len(r.Content) > minResult {
+				at = append(at, struct{ m, b int }{i, j})
+			}
+		}
+	}
+	if len(at) <= keepResults {
+		return 0
+	}
+	freed := 0
+	for _, p := range at[:len(at)-keepResults] {
+		m := t.messages[p.m]
+		r := m.Blocks[p.b].(llm.ToolResult)
+		short := fmt.Sprintf("[%d bytes of %s's result were left out to save room; call it again if they are needed]", len(r.Content), r.Name)
+		freed += len(r.Content) - len(short)
+		r.Content, r.Images = short, nil
+		blocks := append(llm.Blocks(nil), m.Blocks...)
+		blocks[p.b] = r
+		t.messages[p.m] = llm.Message{Role: m.Role, Blocks: blocks}
+	}
+	return freed
+}
+
+// shrinkTo shrinks when the next request would fill most of the window. It returns
+// what was done in words, or "".
+func (t *Talk) shrinkTo(window int64) string {
+	const most = 0.8
+	if window <= 0 {
+		return ""
+	}
+	need := t.Estimate()
+	if float64(need) < most*float64(window) {
+		return ""
+	}
+	if freed := t.Shrink(); freed > 0 {
+		return fmt.Sprintf("the conversation filled about %d%% of the model's window: %d bytes of old tool results were left out", need*100/window, freed)
+	}
+	return ""
+}
+
+// Estimate guesses the tokens of the conversation: four bytes each.
+func (t *Talk) Estimate() int64 {
+	const bytesPerToken = 4
+	var n int64
+	for _, m := range t.messages {
+		for _, b := range m.Blocks {
+			switch b := b.(type) {
+			case llm.ToolResult:
+				n += int64(len(b.Content))
+			case llm.Text:
+				n += int64(len(b.Text))
+			case llm.ToolUse:
+				n += int64(len(b.Input))
+			case llm.Thinking:
+				n += int64(len(b.Text))
+			}
+		}
+	}
+	return n / bytesPerToken
+}
+
+// key identifies a call by what it does, whatever its id.
+func key(u llm.ToolUse) string {
+	var v any
+	if json.Unmarshal(u.Input, &v) == nil {
+		if canonical, err := json.Marshal(v); err == nil {
+			return u.Name + string(canonical)
+		}
+	}
+	return u.Name + string(u.Input)
+}
