@@ -29,7 +29,8 @@ func payloads() []event.Payload {
 		event.TextDone{Text: "a"},
 		event.ThinkingDone{Text: "b"},
 		event.MessageAdded{Role: llm.Assistant, Provider: "p", Model: "m", Blocks: llm.Blocks{
-			llm.Text{Text: "t"}, llm.Image{MediaType: "image/png", Data: []byte{1}},
+			llm.Text{Text: "t"},
+			llm.Image{MediaType: "image/png", Data: []byte{1}},
 			llm.Thinking{Text: "x", Signature: "sig", Origin: llm.Origin{Provider: "p", Model: "m"}},
 			llm.ToolUse{ID: "1", Name: "n", Input: json.RawMessage(`{"a":1}`)},
 			llm.ToolResult{ToolUseID: "1", Name: "n", Content: "c", IsError: true},
