@@ -165,6 +165,11 @@ type (
 		// Mode is the file's permission bits, as octal text, when they are not 0644.
 		Mode  string   `json:"mode,omitempty"`
 		Flags []string `json:"flags,omitempty"`
+		// Made are the folders that did not exist before, outermost first.
+		Made []string `json:"made,omitempty"`
+		// Failed is set when an event before it could not be carried out, and says
+		// why: this one says what the file holds instead.
+		Failed string `json:"failed,omitempty"`
 	}
 	// TaskUpdated is a task's new status and what proves it.
 	TaskUpdated struct {
