@@ -32,6 +32,7 @@ var layers = map[string]int{
 	"internal/inert":   0,
 	"internal/bench":   0,
 
+	"internal/sandbox/fence":    0,
 	"internal/sandbox/tree":     0,
 	"internal/workspace/ignore": 0,
 
@@ -153,7 +154,7 @@ var only = []restriction{
 	{"expvar", nil, "registers itself on a shared mux"},
 	{"C", nil, "the binary is built without cgo"},
 	{"plugin", nil, "no code is loaded at run time"},
-	{"unsafe", []string{"internal/sandbox/confined"}, "only for system calls that have no wrapper"},
+	{"unsafe", []string{"internal/sandbox/confined", "internal/sandbox/fence"}, "only for system calls that have no wrapper"},
 
 	{module + "/internal/browser", []string{"internal/cli/...", "internal/mcp/login"}, "a page opens only because a person asked for it"},
 	{module + "/internal/mcp/login", []string{"internal/cli/...", "internal/mcp/conformance"}, "the interactive login must not start in the middle of a run"},

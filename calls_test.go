@@ -43,7 +43,7 @@ var bans = []ban{
 		files, "the user's files are read only through workspace, and what is ours only by its owner",
 	},
 	{"os", []string{"StartProcess"}, []string{"internal/sandbox/..."}, "a command starts in the sandbox, nowhere else"},
-	{"os", []string{"Stdout", "Stderr", "Stdin"}, append([]string{"internal/sandbox"}, printers...), "streams are passed in; with --json stdout carries events and nothing else"},
+	{"os", []string{"Stdout", "Stderr", "Stdin"}, append([]string{"internal/sandbox/..."}, printers...), "streams are passed in; with --json stdout carries events and nothing else"},
 	{"os", []string{"Chdir", "Setenv", "Unsetenv", "Clearenv"}, []string{"internal/sandbox/..."}, "the process's state is shared by every session in it"},
 	{"os", []string{"Exit"}, []string{"cmd/coderrr", "internal/bench", "internal/demo/gen", "internal/sandbox/..."}, "one place ends the process, so that deferred work is done"},
 	{

@@ -20,7 +20,7 @@ var long = map[string]string{}
 // vars are the package variables beyond sentinel errors, regular expressions,
 // embedded files and interface checks, each with its reason.
 var vars = map[string]string{
-	"internal/cli.version": "set by the linker (make build)",
+	"cmd/coderrr.version": "set by the linker (make build)",
 }
 
 // TestSizes: what does not fit on a screen is not read.

@@ -26,6 +26,8 @@ type phrase struct {
 	re  *regexp.Regexp
 	why string
 	ok  *regexp.Regexp // matches that are fine
+
+	recorded bool // may stand in testdata, where recordings of public sources are
 }
 
 // The expressions are put together, so that this file does not match itself.
@@ -41,7 +43,7 @@ var phrases = []phrase{
 	{
 		re:  regexp.MustCompile(`/(home|Users)/` + `[A-Za-z][\w.-]*`),
 		ok:  regexp.MustCompile(`/(user|you|me|someone|alice|u|x|dev|runner|ann)$`),
-		why: "path of one person's machine: write /" + "home/you",
+		why: "path of one person's machine: write /" + "home/you", recorded: true,
 	},
 	{
 		re: regexp.MustCompile(`\b(sk-(ant-|or-|proj-)?[A-Za-z0-9_-]{20,}|AIza` + `[A-Za-z0-9_-]{30,}|gh[pousr]_` + `[A-Za-z0-9]{30,}|AKIA` + `[A-Z0-9]{16}|xox[baprs]-` + `[A-Za-z0-9-]{10,})`),
@@ -84,6 +86,9 @@ func TestTreeHoldsNothingOfOneMachine(t *testing.T) {
 
 func checkText(t *testing.T, file string, data []byte) {
 	for _, ph := range phrases {
+		if ph.recorded && strings.Contains(file, "/testdata/") {
+			continue
+		}
 		for _, at := range ph.re.FindAllIndex(data, -1) {
 			found := data[at[0]:at[1]]
 			if ph.ok != nil && ph.ok.Match(found) {
