@@ -35,10 +35,14 @@ type Error struct {
 	Kind       Kind
 	Status     int // HTTP status, 0 if there was none
 	Code       string
+	Param      string // the parameter the provider complained about, if it said
 	Message    string
 	RetryAfter time.Duration
 	NoRetry    bool // the provider said that trying again is useless
-	Cause      error
+	// Tokens and Limit are the size of the prompt and of the model's window as
+	// a context_length failure reported them; zero when it did not.
+	Tokens, Limit int64
+	Cause         error
 	// Usage and Partial are what arrived before the failure. Partial holds
 	// text and thinking only.
 	Usage   Usage
@@ -63,13 +67,14 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, if any.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Temporary reports whether the same request can succeed later.
+// Temporary reports whether the same request can succeed later. A bad tool call
+// can: it is sampled anew.
 func (e *Error) Temporary() bool {
 	if e.NoRetry {
 		return false
 	}
 	switch e.Kind {
-	case KindRateLimit, KindOverloaded, KindServer, KindNetwork, KindTruncated, KindTimeout:
+	case KindRateLimit, KindOverloaded, KindServer, KindNetwork, KindTruncated, KindTimeout, KindBadToolCall:
 		return true
 	default:
 		return false
