@@ -1,0 +1,62 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// strictWords are the keywords that OpenAI's strict mode takes in our use.
+var strictWords = []string{"type", "description", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "title"}
+
+// IsStrict reports whether a schema satisfies OpenAI's strict mode as it stands:
+// every object closed, every property required, no other keyword. A schema is not
+// bent to fit: an optional argument made nullable would be another contract.
+func IsStrict(raw json.RawMessage) bool {
+	root, err := decode(raw)
+	return err == nil && strict(root, 0)
+}
+
+func strict(v any, depth int) bool {
+	m, ok := v.(map[string]any)
+	if !ok || depth > 5 {
+		return false
+	}
+	for key := range m {
+		if !slices.Contains(strictWords, key) {
+			return false
+		}
+	}
+	if list, ok := m["anyOf"].([]any); ok {
+		if depth == 0 {
+			return false
+		}
+		for _, b := range list {
+			if !strict(b, depth+1) {
+				return false
+			}
+		}
+	}
+	switch m["type"] {
+	case "object":
+		return strictObject(m, depth)
+	case "array":
+		return strict(m["items"], depth+1)
+	case "string", "number", "integer", "boolean", "null":
+		return true
+	}
+	return m["anyOf"] != nil
+}
+
+func strictObject(m map[string]any, depth int) bool {
+	props, _ := m["properties"].(map[string]any)
+	required, _ := m["required"].([]any)
+	if m["additionalProperties"] != false || len(required) != len(props) {
+		return false
+	}
+	for name, p := range props {
+		if !slices.Contains(required, any(name)) || !strict(p, depth+1) {
+			return false
+		}
+	}
+	return true
+}
