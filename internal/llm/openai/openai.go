@@ -1,0 +1,179 @@
+// Package openai speaks OpenAI's chat completions and Responses APIs, and chat
+// completions as every compatible server speaks it. Its one rule: no call is
+// handed on unless all of its arguments arrived.
+package openai
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/coderrr/coderrr/internal/llm"
+	"github.com/coderrr/coderrr/internal/llm/wire"
+)
+
+// Options configure New.
+type Options struct {
+	wire.Options
+	Dialect Dialect
+}
+
+// Provider is an llm.Provider and llm.Lister. It is safe for concurrent use.
+type Provider struct {
+	c       *wire.Client
+	d       Dialect
+	key     string
+	version string // path of the version, "/v1" unless the endpoint says otherwise
+	lookup  func(string) (llm.ModelInfo, bool)
+	quirks  wire.Quirks
+}
+
+// New returns a provider for one endpoint. The endpoint may end in /v1 or not; one
+// that ends in another version (/v4, /v1beta/openai) is taken as it is.
+func New(o Options) (*Provider, error) {
+	times := wire.CloudTimeouts()
+	if o.Dialect.Local {
+		times = wire.LocalTimeouts()
+	}
+	c, err := wire.NewClient(o.Options, o.Dialect.Base, times, "/chat/completions", "/v1")
+	if err != nil {
+		return nil, err
+	}
+	if c.Local() {
+		// Even a plain compatible server may have to load its model first.
+		if c, err = wire.NewClient(o.Options, o.Dialect.Base, wire.LocalTimeouts(), "/chat/completions", "/v1"); err != nil {
+			return nil, err
+		}
+	}
+	p := &Provider{c: c, d: o.Dialect, key: o.Key, version: "/v1", lookup: o.Lookup}
+	if versioned(c.Path()) {
+		p.version = ""
+	}
+	return p, nil
+}
+
+// versioned reports whether a path names a version other than /v1 already.
+func versioned(path string) bool {
+	for _, part := range strings.Split(path, "/") {
+		if len(part) > 1 && part[0] == 'v' && part[1] >= '1' && part[1] <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// Name is the configured name of the provider.
+func (p *Provider) Name() string { return p.c.Name }
+
+// Stream makes one call. What the server refuses and is not needed is left out,
+// remembered, and the call is made again.
+func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		gone := false
+		emit := func(d llm.Delta) bool {
+			gone = gone || !yield(d, nil)
+			return !gone
+		}
+		for attempt := 2; ; attempt++ {
+			err := p.once(ctx, req, emit)
+			if err == nil || gone {
+				return
+			}
+			var e *llm.Error
+			why := ""
+			if errors.As(err, &e) && ctx.Err() == nil && attempt <= maxRepairs {
+				why = p.repair(req, e)
+			}
+			if why == "" {
+				yield(nil, err)
+				return
+			}
+			if !emit(llm.Retry{Attempt: attempt, Reason: why}) {
+				return
+			}
+		}
+	}
+}
+
+// maxRepairs bounds the attempts with one thing less each.
+const maxRepairs = 5
+
+func (p *Provider) once(ctx context.Context, req llm.Request, emit wire.Emit) error {
+	body, err := p.buildChat(req)
+	if err != nil {
+		return err
+	}
+	return p.c.Run(ctx, wire.Call{Path: p.version + "/chat/completions", Header: p.auth(), Body: body, Model: req.Model}, p.newChat(req), emit)
+}
+
+func (p *Provider) auth() http.Header {
+	h := http.Header{}
+	if p.key == "" {
+		return h
+	}
+	if p.d.KeyHeader != "" {
+		h.Set(p.d.KeyHeader, p.key)
+		return h
+	}
+	h.Set("Authorization", "Bearer "+p.key)
+	return h
+}
+
+func (p *Provider) origin(model string) llm.Origin {
+	own := ""
+	if u, err := url.Parse(p.d.Base); err == nil {
+		own = u.Host
+	}
+	return p.c.Origin(model, own)
+}
+
+func (p *Provider) info(model string) llm.ModelInfo {
+	if p.lookup != nil {
+		if info, ok := p.lookup(model); ok {
+			return info
+		}
+	}
+	return llm.ModelInfo{ID: model}
+}
+
+// Models lists what the server offers, with the context sizes it tells.
+func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
+	var list struct {
+		Data []struct {
+			ID      string `json:"id"`
+			Name    string `json:"name"`
+			Context int64  `json:"context_length"`
+			MaxLen  int64  `json:"max_model_len"`
+			Window  int64  `json:"context_window"`
+			Meta    struct {
+				Train int64 `json:"n_ctx_train"`
+				Ctx   int64 `json:"n_ctx"`
+			} `json:"meta"`
+			Params []string `json:"supported_parameters"`
+		} `json:"data"`
+	}
+	if err := p.c.Get(ctx, wire.Call{Path: p.version + "/models", Header: p.auth()}, &list); err != nil {
+		return nil, err
+	}
+	out := make([]llm.ModelInfo, 0, len(list.Data))
+	for _, m := range list.Data {
+		info := p.info(m.ID)
+		info.ID = m.ID
+		if info.Name == "" {
+			info.Name = m.Name
+		}
+		for _, n := range []int64{m.Context, m.MaxLen, m.Window, m.Meta.Ctx, m.Meta.Train} {
+			if n > 0 {
+				info.ContextTokens = n
+				break
+			}
+		}
+		info.Tools = info.Tools || slices.Contains(m.Params, "tools")
+		out = append(out, info)
+	}
+	return out, nil
+}
