@@ -65,9 +65,9 @@ func (r *Root) real(ctx context.Context, p string) (string, bool) {
 	return s.rel(), true
 }
 
-// small reads a short file without asking policy, for git's own bookkeeping.
+// small reads a file of git's own bookkeeping, without asking policy.
 func (r *Root) small(ctx context.Context, p string) ([]byte, error) {
-	const limit = 1 << 20
+	const limit = 16 << 20 // packed-refs of a large repository
 	s, err := r.find(ctx, p, follow)
 	if err != nil {
 		return nil, err

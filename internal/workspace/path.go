@@ -21,10 +21,13 @@ func Quote(p string) string {
 	for i := 0; i < len(p) && !odd; i++ {
 		odd = p[i] < 0x20 || p[i] == 0x7F
 	}
-	if odd {
-		return strconv.QuoteToGraphic(p)
+	if !odd {
+		return p
 	}
-	return p
+	if q := strconv.QuoteToGraphic(p); inert.Hidden(q) == 0 {
+		return q
+	}
+	return strconv.QuoteToASCII(p) // a letter that does not show
 }
 
 // Resolve turns a path from a person or a model into a relative, slash-separated,

@@ -22,6 +22,7 @@ type WalkOptions struct {
 	Stat bool
 
 	whole bool // everything, temp files and protected names too
+	temps bool // temp files too
 }
 
 // Entry is what a walk visits. Its methods work only while it is visited: the
@@ -119,7 +120,10 @@ func (w *walker) skips(e Entry) bool {
 	if w.o.whole {
 		return false
 	}
-	if isTemp(e.Name) || policy.IsVCS(e.Name) || policy.IsOwn(e.Name) {
+	if isTemp(e.Name) {
+		return !w.o.temps
+	}
+	if policy.IsVCS(e.Name) || policy.IsOwn(e.Name) {
 		return true
 	}
 	if _, err := policy.CheckRead(e.Path); err != nil {

@@ -30,6 +30,9 @@ func tooWide(dir, home string) string {
 	if slices.Contains(sharedDirs(), dir) {
 		return "this folder belongs to the whole system"
 	}
+	if under(dir, "/dev/shm") {
+		return "" // files in memory, not devices
+	}
 	for _, sys := range systemDirs() {
 		if dir == sys || under(dir, sys) {
 			return "this is a folder of the operating system"
@@ -47,7 +50,7 @@ func under(path, dir string) bool {
 func sharedDirs() []string {
 	return []string{
 		"/tmp", "/var", "/var/tmp", "/home", "/Users", "/root", "/opt", "/srv", "/mnt", "/media", "/run", "/usr", "/usr/local", "/usr/src",
-		"/private", "/private/tmp", "/private/var", "/Applications", "/Library", "/Volumes", "/nix", "/snap",
+		"/private", "/private/tmp", "/private/var", "/Applications", "/Library", "/Volumes", "/nix", "/snap", "/dev/shm",
 	}
 }
 

@@ -14,7 +14,12 @@ import (
 // a link, a path that ends in a slash a folder.
 func tree(t *testing.T, files map[string]string) (*Root, string) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "proj")
+	return treeIn(t, t.TempDir(), files)
+}
+
+func treeIn(t *testing.T, base string, files map[string]string) (*Root, string) {
+	t.Helper()
+	dir := filepath.Join(base, "proj")
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	plant(t, dir, files)
 	r, err := Open(dir, Options{Home: "/nowhere"})

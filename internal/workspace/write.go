@@ -279,5 +279,22 @@ func (s *spot) syncDir() error {
 	return nil
 }
 
+// Sweep removes temp files that a crash left behind, anywhere in the workspace,
+// and returns how many. Call it only while no other process writes here.
+func (r *Root) Sweep(ctx context.Context) (int, error) {
+	n := 0
+	err := r.Walk(ctx, ".", WalkOptions{All: true, temps: true}, func(e Entry) error {
+		if e.Kind != KindFile || !isTemp(e.Name) {
+			return nil
+		}
+		if err := e.dir.Remove(e.Name); err != nil {
+			return broken(e.Path, "delete", err)
+		}
+		n++
+		return nil
+	})
+	return n, err
+}
+
 // isTemp reports the names of files that are being written.
 func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }

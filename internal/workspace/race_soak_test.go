@@ -1,0 +1,8 @@
+//go:build soak
+
+package workspace
+
+import "time"
+
+// swapTime is how long the swap race runs.
+const swapTime = 8 * time.Second
