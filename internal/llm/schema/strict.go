@@ -5,8 +5,14 @@ import (
 	"slices"
 )
 
-// strictWords are the keywords that OpenAI's strict mode takes in our use.
-var strictWords = []string{"type", "description", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "title"}
+// strictWord reports whether OpenAI's strict mode takes a keyword in our use.
+func strictWord(key string) bool {
+	switch key {
+	case "type", "description", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "title":
+		return true
+	}
+	return false
+}
 
 // IsStrict reports whether a schema satisfies OpenAI's strict mode as it stands:
 // every object closed, every property required, no other keyword. A schema is not
@@ -22,7 +28,7 @@ func strict(v any, depth int) bool {
 		return false
 	}
 	for key := range m {
-		if !slices.Contains(strictWords, key) {
+		if !strictWord(key) {
 			return false
 		}
 	}

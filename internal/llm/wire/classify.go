@@ -176,18 +176,18 @@ func tooLong(status int, low string) bool {
 	return strings.Contains(low, "input token count") && strings.Contains(low, "exceeds")
 }
 
-// sizePatterns find prompt size and limit; the first group named t is the size.
-var sizePatterns = []*regexp.Regexp{
-	regexp.MustCompile(`(?P<t>\d+) tokens > (?P<l>\d+) maximum`),
-	regexp.MustCompile(`maximum context length is (?P<l>\d+) tokens\D+(?P<t>\d+) tokens`),
-	regexp.MustCompile(`token count \((?P<t>\d+)\) exceeds the maximum number of tokens allowed \((?P<l>\d+)\)`),
-	regexp.MustCompile(`\((?P<t>\d+) tokens\) exceeds the available context size \((?P<l>\d+) tokens\)`),
-	regexp.MustCompile(`Limit:? (?P<l>\d+), Requested:? (?P<t>\d+)`),
-}
+// Prompt size and limit in messages; the group named t is the size, l the limit.
+var (
+	sizeAnthropic = regexp.MustCompile(`(?P<t>\d+) tokens > (?P<l>\d+) maximum`)
+	sizeOpenAI    = regexp.MustCompile(`maximum context length is (?P<l>\d+) tokens\D+(?P<t>\d+) tokens`)
+	sizeGoogle    = regexp.MustCompile(`token count \((?P<t>\d+)\) exceeds the maximum number of tokens allowed \((?P<l>\d+)\)`)
+	sizeLlama     = regexp.MustCompile(`\((?P<t>\d+) tokens\) exceeds the available context size \((?P<l>\d+) tokens\)`)
+	sizePerMinute = regexp.MustCompile(`Limit:? (?P<l>\d+), Requested:? (?P<t>\d+)`)
+)
 
 func sizes(message string) (tokens, limit int64) {
 	message = strings.ReplaceAll(message, ",", "")
-	for _, re := range sizePatterns {
+	for _, re := range []*regexp.Regexp{sizeAnthropic, sizeOpenAI, sizeGoogle, sizeLlama, sizePerMinute} {
 		m := re.FindStringSubmatch(message)
 		if m == nil {
 			continue

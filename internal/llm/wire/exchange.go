@@ -151,6 +151,15 @@ func (c *Client) broken(ctx context.Context, model string, err error, kind llm.K
 	case cause != nil:
 		return cause // the caller's own: cancelled, or its deadline
 	}
+	var final interface{ Permanent() bool }
+	if errors.As(err, &final) && final.Permanent() {
+		var ue *url.Error
+		if errors.As(err, &ue) {
+			err = ue.Err
+		}
+		e.Kind, e.Message = llm.KindBadRequest, c.Redact(err.Error())
+		return e
+	}
 	var ue *url.Error
 	if errors.As(err, &ue) {
 		err = ue.Err // the URL adds nothing and may hold what people typed
