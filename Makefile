@@ -12,6 +12,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 PLAIN := CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false'
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
 
 .PHONY: help
 help: ## list the targets
@@ -36,7 +37,7 @@ deps: ## install what the tests need (see scripts/test-deps)
 # vet is a part of lint. The profile is what `make cover` and CI judge.
 .PHONY: test-go
 test-go: ## the Go tests with the race detector, without the browser
-	@mkdir -p bin
+	@mkdir -p bin && rm -f bin/cover.out
 	$(GO) test -race -vet=off -coverprofile=bin/cover.out ./...
 
 .PHONY: e2e
