@@ -44,16 +44,29 @@ func (p *tab) send(request string) {
 	p.the("button", "Send").click()
 }
 
+// question is the id of what waits for a decision, "" for nothing.
+func (p *tab) question() string {
+	p.t.Helper()
+	if !p.decision().here() {
+		return ""
+	}
+	return call[string](p.decision(), `function () { return this.dataset.id ?? ""; }`)
+}
+
+// decide clicks a button of the decision and waits until the question is settled,
+// so that the next click cannot meet the old one.
+func (p *tab) decide(button string) {
+	p.t.Helper()
+	id := p.question()
+	p.decision().the("button", button).click()
+	p.wait("the end of the question after "+button, func() bool { return p.question() != id })
+}
+
 // answer picks an option of the open question.
 func (p *tab) answer(option string) {
 	p.t.Helper()
 	p.waitStatus("Question")
-	if p.the("radio", option).here() {
-		p.the("radio", option).click()
-		p.the("button", "Send answer").click()
-		return
-	}
-	p.the("button", option).click()
+	p.decide(option)
 }
 
 // planned brings a new demo session to the point where its plan waits.
@@ -106,15 +119,15 @@ func TestWholeRun(t *testing.T) {
 	p.screenshot("plan")
 
 	p.editPlan("Patterns: WORD is plain text.", "Patterns: WORD is plain text, as people type it.")
-	p.decision().the("button", "Approve and start").click()
+	p.decide("Approve and start")
 
 	p.accept(s, "tests/test_notes.sh", "test_search")
 	p.waitStatus("Waiting for you")
-	p.the("region", "Diff of lib/notes.sh").wait()
+	p.proposed("lib/notes.sh")
 	p.screenshot("write")
 	seen := p.shown()
 	p.reload()
-	p.the("region", "Diff of lib/notes.sh").wait()
+	p.proposed("lib/notes.sh")
 	require.Equal(t, seen, p.shown(), "after a reload the page is the same")
 
 	p.accept(s, "lib/notes.sh", "notes_search")
@@ -142,41 +155,42 @@ func (s *server) spec(t *testing.T, document string) string {
 	return filepath.ToSlash(name)
 }
 
-// accept accepts every hunk of the change to path, applies it and waits until it
-// is on disk.
+// accept accepts the change to path and waits until it is on disk.
 func (p *tab) accept(s *server, path, want string) {
 	p.t.Helper()
-	p.the("region", "Diff of "+path).wait()
 	p.waitStatus("Waiting for you")
-	for p.the("button", "Accept hunk").count() > 0 && p.the("button", "Accept hunk").enabled() {
-		before := p.the("button", "Accept hunk").count()
-		p.the("button", "Accept hunk").click()
-		p.wait("the hunk to be accepted", func() bool { return p.the("button", "Accept hunk").count() < before || true })
-		break
-	}
-	p.decision().the("button", "Apply accepted").click()
+	p.proposed(path).the("button", "Accept hunk").click()
+	require.NotContains(p.t, s.read(path), want, "nothing is on disk before the decision")
+	p.decide("Apply accepted")
 	p.wait(path+" on disk", func() bool { return strings.Contains(s.read(path), want) })
 }
 
 // reject sends the change to path back.
 func (p *tab) reject(path string) {
 	p.t.Helper()
-	p.the("region", "Diff of "+path).wait()
 	p.waitStatus("Waiting for you")
-	p.the("button", "Reject hunk").click()
-	p.decision().the("button", "Send back").click()
+	p.proposed(path).the("button", "Reject hunk").click()
+	p.decide("Send back")
 }
 
-// editPlan changes a line of the plan by hand.
+// proposed is the diff that waits for a decision.
+func (p *tab) proposed(path string) *element {
+	p.t.Helper()
+	return p.the("region", "Changes").the("region", "Diff of "+path).wait()
+}
+
+// editPlan changes the requirements by hand.
 func (p *tab) editPlan(old, now string) {
 	p.t.Helper()
 	plan := p.the("region", "Plan")
 	plan.the("button", "Edit").click()
-	box := plan.the("textbox", "")
-	box.wait()
+	box := plan.the("textbox", "Edit requirements")
 	box.fill(strings.Replace(box.value(), old, now, 1))
-	plan.the("button", "Save").click()
-	p.wait("the edited plan", func() bool { return strings.Contains(plan.text(), now) })
+	id := p.question()
+	plan.the("button", "Save requirements").click()
+	p.wait("the plan to be asked again", func() bool { next := p.question(); return next != id && next != "" })
+	plan.the("button", "Read").click()
+	require.Contains(p.t, plan.text(), now)
 }
 
 // TestStop ends a run that is at work, at once.
@@ -185,7 +199,7 @@ func TestStop(t *testing.T) {
 	p := newTab(t, s.origin)
 	p.open(s.url)
 	p.planned()
-	p.decision().the("button", "Approve and start").click()
+	p.decide("Approve and start")
 	p.waitStatus("Working")
 	p.the("button", "Stop").click()
 	p.waitStatus("Stopped")
@@ -203,7 +217,7 @@ func TestTwoTabs(t *testing.T) {
 	other := p.second()
 	other.open(s.url)
 	other.waitStatus("Plan ready")
-	other.decision().the("button", "Discard plan").click()
+	other.decide("Discard plan")
 	p.waitStatus("Stopped")
 	other.waitStatus("Stopped")
 	require.NotContains(t, s.read("lib/notes.sh"), "notes_search")
