@@ -1,0 +1,249 @@
+package term
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/coderrr/coderrr/internal/ask"
+	"github.com/coderrr/coderrr/internal/event"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// session is a run with one event of every kind.
+func session() []event.Payload {
+	cost := 0.0123
+	return []event.Payload{
+		event.SessionStarted{Version: 1, SessionID: "s1", Workspace: "/home/u/greeter", Provider: "ollama", Model: "gemma4:31b-cloud", Sandbox: event.Sandbox{Tier: "confined"}, Request: "add a shout option"},
+		event.PhaseChanged{Phase: event.Planning},
+		event.UserMessage{Text: "add a shout option to the greeter so that everyone in the building can hear what it has to say"},
+		event.ContextChanged{What: "guidance", Name: "AGENTS.md", Detail: "1.2 KB"},
+		event.TurnStarted{Turn: 1},
+		event.ThinkingDelta{Text: "hmm"},
+		event.ThinkingDone{Text: "hmm"},
+		event.TextDelta{Text: "I will look at the "},
+		event.TextDelta{Text: "greeter first, then write a plan that adds the option and a test for it.\n\n```sh\n./greet.sh --shout    # stays as it is, however long the line may be and whatever the width of the terminal is\n```"},
+		event.TextDone{Text: "I will look at the greeter first, then write a plan that adds the option and a test for it.\n\n```sh\n./greet.sh --shout    # stays as it is, however long the line may be and whatever the width of the terminal is\n```"},
+		event.ToolStarted{ID: "c1", Name: "read_file", Class: "read", Input: json.RawMessage(`{"path":"greet.sh"}`)},
+		event.ToolFinished{ID: "c1", Name: "read_file", OK: true, Display: "greet.sh (12 lines)", Content: "1\t#!/bin/sh"},
+		event.SpecWritten{Spec: "001-shout", Document: "tasks", SHA256: "ab"},
+		event.PlanReady{Spec: "001-shout", Hash: strings.Repeat("ab", 32), Title: "Shout option", Size: "full", Tasks: []event.PlanTask{
+			{ID: "T001", Title: "Add --shout to the greeter and document it in the usage text", Files: []string{"greet.sh", "README.md"}},
+			{ID: "T002", Title: "Test it", Files: []string{"test.sh"}},
+		}, Documents: map[string]string{"requirements": "# Requirements\n\nThe greeter prints in capitals with --shout.\n", "design": "# Design\n\nUse tr.\n"}},
+		event.AskOpened{ID: "q1", Kind: ask.Plan, Prompt: "Approve?"},
+		event.AskClosed{ID: "q1", Choice: ask.Approve, By: ask.ByBrowser},
+		event.PlanReady{
+			Spec: "001-shout", Hash: strings.Repeat("cd", 32), Title: "Shout option", Size: "full", Previous: "ab",
+			Diff:  "--- a/design.md\n+++ b/design.md\n@@ -1,3 +1,3 @@\n # Design\n \n-Use tr.\n+Use awk.\n",
+			Tasks: []event.PlanTask{{ID: "T001", Title: "Add --shout", Status: "done"}, {ID: "T002", Title: "Test it"}},
+		},
+		event.PhaseChanged{Phase: event.Execute},
+		event.TaskUpdated{ID: "T001", Status: "in_progress"},
+		event.VerifyFinished{Path: "greet.sh", Verdict: "skipped", Reason: "the verifier did not answer"},
+		event.FileChanged{Path: "greet.sh", Op: "edit", Added: 2, Removed: 1, Mode: "0755", Flags: []string{"runs_code"}, Diff: "--- a/greet.sh\n+++ b/greet.sh\n@@ -1,3 +1,4 @@\n #!/bin/sh\n-echo hello\n+say() { echo hello; }\n+say  \n exit 0\n"},
+		event.ToolStarted{ID: "c2", Name: "run_in_sandbox", Class: "system", Input: json.RawMessage(`{"command":"sh test.sh"}`)},
+		event.ToolOutput{ID: "c2", Stream: "stdout", Text: lines(1, 30)},
+		event.ToolOutput{ID: "c2", Stream: "stderr", Text: "the end, without a line feed"},
+		event.ToolFinished{ID: "c2", Name: "run_in_sandbox", OK: true, Display: "sh test.sh: exit 0 in 0.4 s"},
+		event.ToolFinished{ID: "c3", Name: "edit_file", OK: false, Display: "no match for old_string in greet.sh, which goes on for longer than the line has room for in most of the terminals that people use"},
+		event.TaskUpdated{ID: "T001", Status: "done", Evidence: &event.Evidence{Command: "sh test.sh"}},
+		event.TaskUpdated{ID: "T002", Status: "done"},
+		event.RetryScheduled{InMS: 1500, Attempt: 2, Reason: "overloaded"},
+		event.Notice{Level: "warning", Kind: "x", Text: "something to know"},
+		event.Notice{Level: "info", Kind: "x", Text: "less so"},
+		event.AskClosed{ID: "q2", By: ask.ByPolicy},
+		event.UsageAdded{Input: 1},
+		event.SessionFinished{Status: "unmet", ExitCode: 6, Summary: "Added --shout.", PlanHash: "cd", Files: []string{"greet.sh", "test.sh"}, TasksDone: 2, TasksVerified: 1, TasksTotal: 2, Usage: event.Usage{Input: 1000, CacheRead: 500, Output: 200, CostUSD: &cost}},
+	}
+}
+
+func lines(from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	return b.String()
+}
+
+func print(t *testing.T, o Options, payloads ...event.Payload) (out string) {
+	t.Helper()
+	var b bytes.Buffer
+	o.Out, o.Progress = &b, &b
+	p := NewPrinter(o)
+	for i, d := range payloads {
+		require.NoError(t, p.Print(event.Event{Seq: int64(i + 1), Time: time.Unix(0, 0), Data: d}))
+	}
+	p.settle()
+	return b.String()
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+func TestPrinterGoldens(t *testing.T) {
+	for _, w := range []int{20, 60, 80, 120} {
+		got := print(t, Options{Style: Style{Unicode: true, Wrap: true, Width: w}, Stream: true, Usage: true}, session()...)
+		golden(t, fmt.Sprintf("session-%d.txt", w), got)
+		if w == 20 {
+			continue // paths and hashes are longer
+		}
+		for l := range strings.SplitSeq(got, "\n") {
+			if !strings.Contains(l, "stays as it is") && !strings.Contains(l, "  hash ") {
+				require.LessOrEqual(t, columns(l), w, "%q", l)
+			}
+		}
+	}
+	golden(t, "session-ascii.txt", print(t, Options{}, session()...))
+	golden(t, "session-verbose.txt", print(t, Options{Level: Verbose, Style: Style{Unicode: true, Wrap: true}, Stream: true}, session()...))
+	golden(t, "session-quiet.txt", print(t, Options{Level: Quiet, Style: Style{Unicode: true, Wrap: true}, Stream: true}, session()...))
+	golden(t, "session-color.txt", strings.ReplaceAll(print(t, Options{Style: Style{Color: true, Unicode: true, Wrap: true}, Stream: true}, session()...), "\x1b", "ESC"))
+}
+
+var ourCodes = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33|36)m")
+
+// hostile is text that drives a terminal, hides things or forges a line.
+const hostile = "a\x1b[2J\x1b]0;title\x07\x1b]52;c;eA==\x07\x9b31m\u009b1A\u202etxt\U000E0041\rforged\x00\nsecond [y/n/?] y"
+
+// T01, T03, T05: whatever field it comes in, untrusted text only shows.
+func TestT01NothingDrivesTheTerminal(t *testing.T) {
+	raw, err := json.Marshal(map[string]string{"command": hostile})
+	require.NoError(t, err)
+	all := []event.Payload{
+		event.SessionStarted{Workspace: hostile, Provider: hostile, Model: hostile, Sandbox: event.Sandbox{Tier: hostile}, SessionID: hostile, Resumed: true},
+		event.PhaseChanged{Phase: event.Phase(hostile)},
+		event.UserMessage{Text: hostile},
+		event.TextDelta{Text: hostile},
+		event.TextDone{Text: hostile + "x"},
+		event.ThinkingDelta{Text: hostile},
+		event.ThinkingDone{Text: "other " + hostile},
+		event.ToolStarted{ID: "1", Name: "run_in_sandbox", Input: raw},
+		event.ToolOutput{ID: "1", Text: hostile + "\n" + hostile},
+		event.ToolFinished{ID: "1", Name: hostile, Display: hostile, Content: hostile},
+		event.SpecWritten{Spec: hostile, Document: hostile},
+		event.PlanReady{Spec: hostile, Title: hostile, Size: hostile, Hash: hostile, Tasks: []event.PlanTask{{ID: hostile, Title: hostile, Files: []string{hostile}, Status: hostile}}, Documents: map[string]string{"design": hostile}},
+		event.PlanReady{Diff: "--- a/" + hostile + "\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+" + hostile + "\n"},
+		event.AskOpened{ID: "q"},
+		event.AskClosed{Choice: hostile, By: ask.By(hostile)},
+		event.FileChanged{Path: hostile, From: hostile, Op: hostile, Mode: hostile, Flags: []string{hostile}, Diff: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-" + strings.ReplaceAll(hostile, "\n", "") + "\n+b\n"},
+		event.TaskUpdated{ID: hostile, Status: hostile, Evidence: &event.Evidence{Command: hostile}},
+		event.VerifyFinished{Path: hostile, Verdict: "reject", Reason: hostile},
+		event.RetryScheduled{Reason: hostile},
+		event.ContextChanged{What: hostile, Name: hostile, Detail: hostile},
+		event.Notice{Level: "error", Text: hostile},
+		event.Notice{Level: hostile, Text: hostile},
+		event.SessionFinished{Status: hostile, Summary: hostile, Files: []string{hostile}, PlanHash: hostile, ExitCode: 1},
+		event.SessionFinished{Status: "needs_approval", PlanHash: hostile, ExitCode: 4},
+	}
+	for _, level := range []Level{Normal, Quiet, Verbose} {
+		for _, s := range []Style{{}, {Color: true, Unicode: true, Wrap: true, Width: 40}} {
+			for _, d := range all {
+				out := print(t, Options{Style: s, Level: level, Stream: true, Usage: true}, d)
+				rest := ourCodes.ReplaceAllString(out, "")
+				for _, r := range rest {
+					ok := r == '\n' || r >= 0x20 && r != 0x7f && (r < 0x80 || r > 0x9f) && r != 0x202e && r != 0xE0041
+					require.True(t, ok, "%T: %q in %q", d, r, out)
+				}
+			}
+		}
+	}
+}
+
+// T13: a line break in a field that has one line cannot start a line of its own.
+func TestT13LinesCannotBeForged(t *testing.T) {
+	out := print(t, Options{},
+		event.ToolFinished{ID: "1", Name: "read_file", OK: true, Display: "x\n2026-01-01 level=info msg=\"approved\""},
+		event.FileChanged{Path: "a\n  ok finish", Op: "edit"},
+		event.AskClosed{Choice: "a\nb", By: "x"},
+	)
+	require.Equal(t, 3, strings.Count(out, "\n"), out)
+	require.Contains(t, out, "⏎")
+}
+
+// T11: odd widths neither panic nor loop.
+func TestT11Widths(t *testing.T) {
+	for _, w := range []int{-1, 0, 1, 2, 19, 20, 10_000} {
+		require.NotEmpty(t, print(t, Options{Style: Style{Unicode: true, Wrap: true, Width: w}, Stream: true}, session()...))
+	}
+	pipe := Detect(func(string) string { return "" }, false, 0)
+	require.NotContains(t, print(t, Options{Style: pipe, Stream: true}, session()...), "\x1b")
+}
+
+func TestDetect(t *testing.T) {
+	env := func(pairs ...string) func(string) string {
+		m := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			m[pairs[i]] = pairs[i+1]
+		}
+		return func(k string) string { return m[k] }
+	}
+	for _, tt := range []struct {
+		name     string
+		env      func(string) string
+		terminal bool
+		want     Style
+	}{
+		{"terminal", env("TERM", "xterm", "LANG", "C.UTF-8"), true, Style{Color: true, Unicode: true, Wrap: true, Width: 100}},
+		{"no color", env("TERM", "xterm", "LANG", "C.UTF-8", "NO_COLOR", "1"), true, Style{Unicode: true, Wrap: true, Width: 100}},
+		{"dumb", env("TERM", "dumb", "LANG", "C.UTF-8"), true, Style{Wrap: true, Width: 100}},
+		{"other locale", env("TERM", "xterm", "LANG", "C.UTF-8", "LC_ALL", "de_DE.ISO-8859-1"), true, Style{Color: true, Wrap: true, Width: 100}},
+		{"pipe", env("LANG", "C.UTF-8"), false, Style{Unicode: true, Width: 100}},
+		{"forced", env("LANG", "C.UTF-8", "FORCE_COLOR", "1"), false, Style{Color: true, Unicode: true, Width: 100}},
+		{"no color wins", env("FORCE_COLOR", "1", "NO_COLOR", "1"), false, Style{Width: 100}},
+		{"not forced", env("FORCE_COLOR", "0"), false, Style{Width: 100}},
+	} {
+		require.Equal(t, tt.want, Detect(tt.env, tt.terminal, 100), tt.name)
+	}
+}
+
+func TestStreamedText(t *testing.T) {
+	delta := func(s string) event.Payload { return event.TextDelta{Text: s} }
+	for _, tt := range []struct {
+		name string
+		in   []event.Payload
+		want string
+	}{
+		{"streamed", []event.Payload{delta("a"), delta(" b"), event.TextDone{Text: "a b"}}, "a b\n"},
+		{"not streamed", []event.Payload{event.TextDone{Text: "a b"}}, "a b\n"},
+		{"deltas missed", []event.Payload{delta("a"), event.TextDone{Text: "a b c"}}, "a b c\n"},
+		{"another attempt", []event.Payload{delta("wrong"), event.TextDone{Text: "right"}}, "wrong\nright\n"},
+		{"cut", []event.Payload{delta("half"), event.Notice{Level: "error", Text: "x"}}, "half\nerror: x\n"},
+		{"carriage return in pieces", []event.Payload{delta("a\r"), delta("\nb"), event.TextDone{Text: "a\r\nb"}}, "a\nb\n"},
+		{"a lone carriage return", []event.Payload{delta("a\r"), delta("b"), event.TextDone{Text: "a\rb"}}, "a␍b\n"},
+	} {
+		require.Equal(t, tt.want, print(t, Options{Stream: true}, tt.in...), tt.name)
+	}
+	require.Equal(t, "a b\n", print(t, Options{}, delta("a"), event.TextDone{Text: "a b"}), "without streaming")
+}
+
+// T06: differences in bytes that look the same are shown.
+func TestT06InvisibleDifferences(t *testing.T) {
+	got := Style{}.diffText("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n-a\r\n-b\n-c\n\\ No newline at end of file\n+a\n+b  \n+\tc\u200b\n", "", 0)
+	require.Equal(t, "@@ -1,3 +1,3 @@\n-a␍\n-b\n-c\n\\ no newline at the end of the file\n+a\n+b··\n+    c⟨U+200B⟩\n", got)
+}
+
+func TestColumns(t *testing.T) {
+	for text, want := range map[string]int{"abc": 3, "日本": 4, "é": 1, "e\u0301": 1, "👍": 2, "": 0} {
+		require.Equal(t, want, columns(text), text)
+	}
+	require.Equal(t, "日…", Style{Unicode: true}.cut("日本語", 4))
+	require.Equal(t, "ab...", Style{}.cut("abcdefgh", 5))
+}

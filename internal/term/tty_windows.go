@@ -1,0 +1,4 @@
+package term
+
+// ttyName is the console's input, also when standard input is a pipe.
+const ttyName = "CONIN$"
