@@ -68,6 +68,8 @@ type SessionOptions struct {
 	// Approve there is no Request.
 	Spec    string
 	Approve string
+	// Yes answers the first plan question as by=flag, and nothing else.
+	Yes bool
 	// PlanOnly ends the session at the plan: nobody is asked, the exit code is 4.
 	PlanOnly bool
 	// MaxTurns and MaxCost (US dollars) bound the session; zero is the config's.
@@ -78,8 +80,8 @@ type SessionOptions struct {
 	Demo           bool
 	// AllowTools are SERVER/TOOL names allowed for this session.
 	AllowTools []string
-	// Asker answers the questions. It already holds what --yes and --approve
-	// say, as by=flag; a question that it answers with ask.ErrNobody is a no.
+	// Asker is the person at the terminal, or ask.Policy when there is none; what
+	// it answers with ask.ErrNobody is a no.
 	Asker ask.Asker
 }
 
