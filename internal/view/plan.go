@@ -110,3 +110,6 @@ func plainDetail(raw json.RawMessage) string {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// Has reports whether id is one of the choices.
+func (q *Question) Has(id string) bool { return ask.Question{Choices: q.Choices}.Has(id) }
