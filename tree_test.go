@@ -42,7 +42,7 @@ var phrases = []phrase{
 	},
 	{
 		re:  regexp.MustCompile(`/(home|Users)/` + `[A-Za-z][\w.-]*`),
-		ok:  regexp.MustCompile(`/(user|you|me|someone|alice|u|x|dev|runner|ann)$`),
+		ok:  regexp.MustCompile(`/(user|you|me|someone|alice|u|x|dev|runner|ann|sandbox)$`),
 		why: "path of one person's machine: write /" + "home/you", recorded: true,
 	},
 	{
