@@ -80,9 +80,9 @@ func toolsOf(name string) []tool {
 		{"finish", "end this phase. Call it alone, as the last thing."},
 	}
 	switch name {
-	case policy.Planning.String():
+	case "planning":
 		return append(append(write, read...), rest...)
-	case policy.Execution.String():
+	case "execution":
 		return append(append(append(update, read...), write[1:]...), rest...)
 	default:
 		return append(read, rest...)
