@@ -21,8 +21,8 @@ type EnvOptions struct {
 // Env builds a command's whole environment from an allow-list: nothing that is
 // not named reaches a command, so a variable nobody thought of cannot leak.
 func Env(o EnvOptions) []string {
-	path := lookup(o.Host, "PATH")
-	lang := lookup(o.Host, "LANG")
+	path := Lookup(o.Host, "PATH")
+	lang := Lookup(o.Host, "LANG")
 	if lang == "" {
 		lang = "C.UTF-8"
 	}
@@ -39,7 +39,7 @@ func Env(o EnvOptions) []string {
 	if runtime.GOOS == "windows" {
 		// A process cannot start there without these.
 		for _, name := range []string{"SystemRoot", "ComSpec", "PATHEXT"} {
-			env = append(env, name+"="+lookup(o.Host, name))
+			env = append(env, name+"="+Lookup(o.Host, name))
 		}
 		env = append(env, "USERPROFILE="+o.Home, "TEMP="+o.Temp, "TMP="+o.Temp)
 	}
@@ -91,7 +91,8 @@ func index(env []string, name string) int {
 	})
 }
 
-func lookup(env []string, name string) string {
+// Lookup returns the value of a variable in an environment, "" if it is unset.
+func Lookup(env []string, name string) string {
 	if i := index(env, name); i >= 0 {
 		return env[i][strings.IndexByte(env[i], '=')+1:]
 	}

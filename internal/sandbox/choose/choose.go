@@ -85,19 +85,30 @@ func Open(ctx context.Context, o Options) (sandbox.Sandbox, error) {
 		return nil, err
 	}
 	switch o.Tier {
-	case "scratch", "auto":
+	case "auto":
+		return openAuto(ctx, o)
+	case "confined":
+		return openConfined(ctx, o)
+	case "scratch":
 		return openScratch(o)
-	case "confined", "docker":
-		return nil, fmt.Errorf("%w: the %s tier cannot be used here; sandbox.tier = \"auto\" takes the best there is",
-			sandbox.ErrUnavailable, o.Tier)
+	case "docker":
+		return nil, fmt.Errorf("%w: the docker tier cannot be used here; sandbox.tier = \"auto\" takes the best there is",
+			sandbox.ErrUnavailable)
 	}
 	return nil, fmt.Errorf("sandbox.tier is %q; it must be auto, confined, docker or scratch", o.Tier)
+}
+
+func openAuto(ctx context.Context, o Options) (sandbox.Sandbox, error) {
+	s, err := openConfined(ctx, o)
+	if err == nil || ctx.Err() != nil {
+		return s, err
+	}
+	return openScratch(o)
 }
 
 func openScratch(o Options) (sandbox.Sandbox, error) {
 	return scratch.Open(scratch.Options{
 		Workspace: o.Workspace, Dir: o.Dir, Home: o.home(), Timeout: o.Timeout,
 		MemoryMB: o.MemoryMB, Network: true, Env: o.Env, Host: o.Host,
-		Explain: sandbox.ExplainFailure,
 	})
 }

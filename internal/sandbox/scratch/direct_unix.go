@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/coderrr/coderrr/internal/sandbox"
 )
 
 // direct runs commands as children of this process, each in a session of its
@@ -23,9 +25,9 @@ func Direct() Runner { return direct{} }
 
 func (direct) Close() error { return nil }
 
-func (direct) Run(ctx context.Context, p Process) (Exit, error) {
+func (direct) Run(ctx context.Context, p Process) (sandbox.Exit, error) {
 	if err := ctx.Err(); err != nil {
-		return Exit{Code: -1}, err
+		return sandbox.Exit{Code: -1}, err
 	}
 	// The death signal is tied to the thread that starts the child, so the
 	// thread must live as long as the child.
@@ -36,7 +38,7 @@ func (direct) Run(ctx context.Context, p Process) (Exit, error) {
 	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
 	cmd.SysProcAttr = sessionAttr()
 	if err := cmd.Start(); err != nil {
-		return Exit{Code: -1}, fmt.Errorf("starting the command: %w", err)
+		return sandbox.Exit{Code: -1}, fmt.Errorf("starting the command: %w", err)
 	}
 	w := watch{pid: cmd.Process.Pid, process: p}
 	done := make(chan struct{})
@@ -87,20 +89,20 @@ func (w *watch) run(ctx context.Context, done <-chan struct{}) {
 	}
 }
 
-func (w *watch) exit(err error) (Exit, error) {
+func (w *watch) exit(err error) (sandbox.Exit, error) {
 	if w.killed {
-		return Exit{Code: -1, Reason: w.reason}, nil
+		return sandbox.Exit{Code: -1, Reason: w.reason}, nil
 	}
 	var ee *exec.ExitError
 	switch {
 	case err == nil:
-		return Exit{}, nil
+		return sandbox.Exit{}, nil
 	case errors.As(err, &ee):
 		if ws, ok := ee.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			return Exit{Code: 128 + int(ws.Signal())}, nil
+			return sandbox.Exit{Code: 128 + int(ws.Signal())}, nil
 		}
-		return Exit{Code: ee.ExitCode()}, nil
+		return sandbox.Exit{Code: ee.ExitCode()}, nil
 	default:
-		return Exit{Code: -1}, fmt.Errorf("waiting for the command: %w", err)
+		return sandbox.Exit{Code: -1}, fmt.Errorf("waiting for the command: %w", err)
 	}
 }

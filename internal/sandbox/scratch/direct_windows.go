@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strconv"
 	"time"
+
+	"github.com/coderrr/coderrr/internal/sandbox"
 )
 
 type direct struct{}
@@ -17,7 +19,7 @@ func Direct() Runner { return direct{} }
 
 func (direct) Close() error { return nil }
 
-func (direct) Run(ctx context.Context, p Process) (Exit, error) {
+func (direct) Run(ctx context.Context, p Process) (sandbox.Exit, error) {
 	cmd := exec.CommandContext(ctx, "cmd.exe", "/d", "/s", "/c", p.Line)
 	cmd.Dir, cmd.Env = p.Dir, p.Env
 	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
@@ -29,12 +31,12 @@ func (direct) Run(ctx context.Context, p Process) (Exit, error) {
 	var ee *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return Exit{Code: -1}, nil
+		return sandbox.Exit{Code: -1}, nil
 	case err == nil:
-		return Exit{}, nil
+		return sandbox.Exit{}, nil
 	case errors.As(err, &ee):
-		return Exit{Code: ee.ExitCode()}, nil
+		return sandbox.Exit{Code: ee.ExitCode()}, nil
 	default:
-		return Exit{Code: -1}, fmt.Errorf("starting the command: %w", err)
+		return sandbox.Exit{Code: -1}, fmt.Errorf("starting the command: %w", err)
 	}
 }

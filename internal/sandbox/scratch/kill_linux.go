@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/coderrr/coderrr/internal/sandbox/procs"
 )
 
 func sessionAttr() *syscall.SysProcAttr {
@@ -28,25 +30,17 @@ func awaitExit(pid int) {
 	}
 }
 
-// proc is what /proc says about a process.
-type proc struct {
-	pid, ppid, sid int
-	start          string // with pid, names a process for ever
-	rss            int64
-}
-
 // observe remembers the command's processes, so that one that leaves its
 // session and its parent is still found, and returns their memory in bytes.
 func (w *watch) observe() int64 {
-	var rss int64
-	for _, p := range w.ours() {
+	ours := w.ours()
+	for _, p := range ours {
 		if w.known == nil {
 			w.known = map[int]string{}
 		}
-		w.known[p.pid] = p.start
-		rss += p.rss
+		w.known[p.PID] = p.Start
 	}
-	return rss
+	return procs.Memory(ours, int64(w.process.MemoryMB)<<20)
 }
 
 // killAll kills the command and all it started, and returns when they are gone
@@ -55,12 +49,12 @@ func (w *watch) killAll() {
 	for range 200 {
 		_ = unix.Kill(-w.pid, unix.SIGKILL)
 		left := w.ours()
-		left = slices.DeleteFunc(left, func(p proc) bool { return p.pid == w.pid })
+		left = slices.DeleteFunc(left, func(p procs.Proc) bool { return p.PID == w.pid })
 		if len(left) == 0 {
 			return
 		}
 		for _, p := range left {
-			_ = unix.Kill(p.pid, unix.SIGKILL)
+			_ = unix.Kill(p.PID, unix.SIGKILL)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -69,22 +63,10 @@ func (w *watch) killAll() {
 // ours lists the living processes that belong to the command: its descendants,
 // its session, those seen before, and those that carry its private home in
 // their environment or work in its directories.
-func (w *watch) ours() []proc {
-	all := processes()
-	mine := map[int]bool{w.pid: true}
-	for range 64 { // children may be listed before their parents
-		grew := false
-		for _, p := range all {
-			if !mine[p.pid] && (mine[p.ppid] || p.sid == w.pid || w.known[p.pid] == p.start || w.marked(p.pid)) {
-				mine[p.pid] = true
-				grew = true
-			}
-		}
-		if !grew {
-			break
-		}
-	}
-	return slices.DeleteFunc(all, func(p proc) bool { return !mine[p.pid] })
+func (w *watch) ours() []procs.Proc {
+	return procs.Below(procs.List(), w.pid, func(p procs.Proc) bool {
+		return p.Session == w.pid || w.known[p.PID] == p.Start || w.marked(p.PID)
+	})
 }
 
 func (w *watch) marked(pid int) bool {
@@ -105,36 +87,4 @@ func within(path string, dirs ...string) bool {
 	return slices.ContainsFunc(dirs, func(d string) bool {
 		return path == d || strings.HasPrefix(path, d+string(filepath.Separator))
 	})
-}
-
-// processes lists the living processes of this user that are visible here.
-func processes() []proc {
-	names, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	page := int64(os.Getpagesize())
-	var out []proc
-	for _, n := range names {
-		pid, err := strconv.Atoi(n.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + n.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		end := bytes.LastIndexByte(stat, ')')
-		f := strings.Fields(string(stat[end+1:]))
-		if end < 0 || len(f) < 22 || f[0] == "Z" || f[0] == "X" {
-			continue
-		}
-		p := proc{pid: pid, start: f[19]}
-		p.ppid, _ = strconv.Atoi(f[1])
-		p.sid, _ = strconv.Atoi(f[3])
-		rss, _ := strconv.ParseInt(f[21], 10, 64)
-		p.rss = rss * page
-		out = append(out, p)
-	}
-	return out
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/coderrr/coderrr/internal/sandbox"
@@ -40,16 +38,10 @@ type Process struct {
 	MemoryMB int
 }
 
-// Exit is how a process ended.
-type Exit struct {
-	Code   int    // -1 when it was killed from here
-	Reason string // why it was killed, if not for the context's end
-}
-
 // Runner starts a process and waits until it and all it started are gone. When
 // ctx ends it kills them all and returns. The default runs it directly.
 type Runner interface {
-	Run(ctx context.Context, p Process) (Exit, error)
+	Run(ctx context.Context, p Process) (sandbox.Exit, error)
 	Close() error
 }
 
@@ -66,20 +58,16 @@ type Options struct {
 	Runner    Runner   // nil means directly, not contained
 	Info      sandbox.Info
 	Skip      []string // paths left out of the copy besides .coderrr
-	// Explain turns a failed command's output into what the sandbox had to do
-	// with it; nil means nothing.
-	Explain func(output string, network bool) (reason string, networkDenied bool)
 }
 
 // Sandbox is the scratch tier, or one that contains a copy by its Runner.
 type Sandbox struct {
 	o      Options
-	place  *place
+	place  *tree.Place
+	temp   string
 	mirror *tree.Mirror
 	runner Runner
-	one    chan struct{} // holds a token while a command runs
-	closed chan struct{}
-	once   sync.Once
+	gate   *sandbox.Gate
 }
 
 var _ sandbox.Sandbox = (*Sandbox)(nil)
@@ -98,27 +86,37 @@ func Open(o Options) (*Sandbox, error) {
 	if o.Info.Tier == "" {
 		o.Info = Info()
 	}
-	p, err := newPlace(o.Dir)
+	p, err := tree.NewPlace(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	if o.Home == "" {
-		o.Home = filepath.Join(p.dir, "home")
+		o.Home = filepath.Join(p.Dir(), "home")
 	}
-	for _, dir := range []string{o.Home, p.temp()} {
+	temp := filepath.Join(p.Dir(), "tmp")
+	for _, dir := range []string{o.Home, temp} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, errors.Join(fmt.Errorf("making the sandbox's directories: %w", err), p.remove())
+			return nil, errors.Join(fmt.Errorf("making the sandbox's directories: %w", err), p.Remove())
 		}
 	}
-	m, err := tree.Open(o.Workspace, p.tree(filepath.Base(o.Workspace)), append([]string{".coderrr"}, o.Skip...)...)
+	m, err := tree.Open(o.Workspace, copyDir(p, o.Workspace), append([]string{".coderrr"}, o.Skip...)...)
 	if err != nil {
-		return nil, errors.Join(err, p.remove())
+		return nil, errors.Join(err, p.Remove())
 	}
-	s := &Sandbox{o: o, place: p, mirror: m, runner: o.Runner, one: make(chan struct{}, 1), closed: make(chan struct{})}
+	s := &Sandbox{o: o, place: p, temp: temp, mirror: m, runner: o.Runner, gate: sandbox.NewGate()}
 	if s.runner == nil {
 		s.runner = Direct()
 	}
 	return s, nil
+}
+
+// copyDir ends in the workspace's own name, for some tools show or use it.
+func copyDir(p *tree.Place, workspace string) string {
+	name := filepath.Base(workspace)
+	if name == "/" || name == "." {
+		name = "workspace"
+	}
+	return filepath.Join(p.Dir(), "tree", name)
 }
 
 // Info is what the scratch tier is when nothing contains it.
@@ -142,29 +140,11 @@ func (s *Sandbox) Dir() string { return s.mirror.Dir() }
 
 // Run implements sandbox.Sandbox.
 func (s *Sandbox) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Result, error) {
-	if strings.IndexByte(cmd.Line, 0) >= 0 || strings.TrimSpace(cmd.Line) == "" {
-		return sandbox.Result{}, errors.New("the command is empty or holds a NUL byte")
+	ctx, done, err := s.gate.Enter(ctx, cmd)
+	if err != nil {
+		return sandbox.Result{}, err
 	}
-	select {
-	case s.one <- struct{}{}:
-		defer func() { <-s.one }()
-	case <-ctx.Done():
-		return sandbox.Result{}, fmt.Errorf("waiting for the sandbox: %w", ctx.Err())
-	}
-	select {
-	case <-s.closed:
-		return sandbox.Result{}, fmt.Errorf("%w: it was closed", sandbox.ErrUnavailable)
-	default:
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() { // Close stops what runs
-		select {
-		case <-s.closed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	defer done()
 	mode := tree.Keep
 	if cmd.Refresh {
 		mode = tree.Reset
@@ -194,52 +174,22 @@ func skippedNote(r tree.Report) []string {
 }
 
 func (s *Sandbox) run(ctx context.Context, cmd sandbox.Command) (sandbox.Result, error) {
-	limit := cmd.Timeout
-	if limit <= 0 {
-		limit = s.o.Timeout
-	}
 	network := s.o.Network || cmd.Network
-	out := sandbox.NewCapture(0, cmd.Output)
-	pipes, err := sandbox.NewPipes(out)
-	if err != nil {
-		return sandbox.Result{}, err
+	if cmd.Timeout <= 0 {
+		cmd.Timeout = s.o.Timeout
 	}
-	defer pipes.Close()
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	start := time.Now()
-	exit, err := s.runner.Run(limited, Process{
-		Dir: s.mirror.Dir(), Line: cmd.Line, Home: s.o.Home, Temp: s.place.temp(),
-		Env: sandbox.Env(sandbox.EnvOptions{
-			Host: s.o.Host, Tier: s.o.Info.Tier, Home: s.o.Home, Temp: s.place.temp(), Extra: s.o.Env,
-		}),
-		Stdout: pipes.Stdout, Stderr: pipes.Stderr, Network: network, MemoryMB: s.o.MemoryMB,
+	return sandbox.Execute(ctx, cmd, network, func(ctx context.Context, stdout, stderr *os.File) (sandbox.Exit, error) {
+		return s.runner.Run(ctx, Process{
+			Dir: s.mirror.Dir(), Line: cmd.Line, Home: s.o.Home, Temp: s.temp,
+			Env: sandbox.Env(sandbox.EnvOptions{
+				Host: s.o.Host, Tier: s.o.Info.Tier, Home: s.o.Home, Temp: s.temp, Extra: s.o.Env,
+			}),
+			Stdout: stdout, Stderr: stderr, Network: network, MemoryMB: s.o.MemoryMB,
+		})
 	})
-	pipes.Drain()
-	res := sandbox.Result{ExitCode: exit.Code, Duration: time.Since(start), Reason: exit.Reason}
-	out.Finish(&res)
-	switch {
-	case ctx.Err() != nil:
-		return res, fmt.Errorf("running the command: %w", ctx.Err())
-	case err != nil:
-		return res, err
-	case limited.Err() != nil && exit.Code == -1:
-		res.TimedOut = true
-		res.Reason = sandbox.TimeoutReason(limit)
-	case res.ExitCode != 0 && res.Reason == "" && s.o.Explain != nil:
-		res.Reason, res.NetworkDenied = s.o.Explain(res.Output, network)
-	}
-	return res, nil
 }
 
 // Close implements sandbox.Sandbox.
 func (s *Sandbox) Close() error {
-	var err error
-	s.once.Do(func() {
-		close(s.closed)
-		s.one <- struct{}{} // wait for the command that runs; Run ends soon
-		defer func() { <-s.one }()
-		err = errors.Join(s.runner.Close(), s.place.remove())
-	})
-	return err
+	return s.gate.Close(func() error { return errors.Join(s.runner.Close(), s.place.Remove()) })
 }

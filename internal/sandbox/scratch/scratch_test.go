@@ -17,13 +17,14 @@ import (
 
 	"github.com/coderrr/coderrr/internal/sandbox"
 	"github.com/coderrr/coderrr/internal/sandbox/scratch"
+	"github.com/coderrr/coderrr/internal/sandbox/tree"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func open(t *testing.T, ws string, change ...func(*scratch.Options)) *scratch.Sandbox {
 	t.Helper()
-	o := scratch.Options{Workspace: ws, Dir: filepath.Join(t.TempDir(), "s"), Explain: sandbox.ExplainFailure}
+	o := scratch.Options{Workspace: ws, Dir: filepath.Join(t.TempDir(), "s")}
 	for _, f := range change {
 		f(&o)
 	}
@@ -227,7 +228,7 @@ func TestS22SweepAtNextStart(t *testing.T) {
 	s := open(t, t.TempDir(), func(o *scratch.Options) { o.Dir = dir })
 	require.NoDirExists(t, left)
 	other := open(t, t.TempDir(), func(o *scratch.Options) { o.Dir = t.TempDir() })
-	require.Equal(t, 0, scratch.Sweep(dir), "a living sandbox is not swept")
+	require.Equal(t, 0, tree.Sweep(dir), "a living sandbox is not swept")
 	run(t, s, "true", true)
 	run(t, other, "true", true)
 }

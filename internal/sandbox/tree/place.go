@@ -1,4 +1,4 @@
-package scratch
+package tree
 
 import (
 	"errors"
@@ -8,20 +8,20 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
-
-	"github.com/coderrr/coderrr/internal/sandbox/tree"
 )
 
 const prefix = "sbx-"
 
-// place is one sandbox's directory. A lock beside it is held as long as its
+// Place is one sandbox's directory. A lock beside it is held as long as its
 // owner lives, so that the next start can tell what was left behind.
-type place struct {
+type Place struct {
 	dir  string
 	lock *flock.Flock
 }
 
-func newPlace(dir string) (*place, error) {
+// NewPlace makes a directory of mode 0700 in dir, which is made as well, after
+// sweeping out those whose owner is gone.
+func NewPlace(dir string) (*Place, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory for sandboxes: %w", err)
 	}
@@ -39,7 +39,7 @@ func newPlace(dir string) (*place, error) {
 
 // tryPlace returns nil when a sweep of another process came between making the
 // lock's file and locking it.
-func tryPlace(dir string) (*place, error) {
+func tryPlace(dir string) (*Place, error) {
 	f, err := os.CreateTemp(dir, prefix+"*.lock")
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func tryPlace(dir string) (*place, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	p := &place{dir: strings.TrimSuffix(f.Name(), ".lock"), lock: flock.New(f.Name())}
+	p := &Place{dir: strings.TrimSuffix(f.Name(), ".lock"), lock: flock.New(f.Name())}
 	if err := p.lock.Lock(); err != nil {
 		return nil, err
 	}
@@ -60,19 +60,12 @@ func tryPlace(dir string) (*place, error) {
 	return p, nil
 }
 
-func (p *place) temp() string { return filepath.Join(p.dir, "tmp") }
+// Dir is the directory's path.
+func (p *Place) Dir() string { return p.dir }
 
-// tree is the copy's directory. It ends in the workspace's own name, for some
-// tools show or use it.
-func (p *place) tree(name string) string {
-	if name == "" || name == "/" || name == "." {
-		name = "workspace"
-	}
-	return filepath.Join(p.dir, "tree", name)
-}
-
-func (p *place) remove() error {
-	err := tree.RemoveAll(p.dir)
+// Remove takes the directory away and lets go of its lock.
+func (p *Place) Remove() error {
+	err := RemoveAll(p.dir)
 	if rerr := os.Remove(p.lock.Path()); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
 		err = errors.Join(err, rerr)
 	}
@@ -91,11 +84,11 @@ func Sweep(dir string) int {
 	}
 	n := 0
 	for _, name := range locks {
-		p := &place{dir: strings.TrimSuffix(name, ".lock"), lock: flock.New(name)}
+		p := &Place{dir: strings.TrimSuffix(name, ".lock"), lock: flock.New(name)}
 		if free, err := p.lock.TryLock(); err != nil || !free {
 			continue
 		}
-		if p.remove() == nil {
+		if p.Remove() == nil {
 			n++
 		}
 	}

@@ -1,0 +1,253 @@
+package confined
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coderrr/coderrr/internal/sandbox/fence"
+)
+
+// host is the broker: it owns the namespaces that outlive a command.
+type host struct {
+	config
+	root  bool
+	idmap *os.File // as root, the user namespace that maps owners
+	upper *upper
+
+	mu      sync.Mutex
+	running *os.Process // the command's process 1
+	id      int         // of the command that runs or ran last
+	killed  int         // the newest command that was to be killed
+}
+
+func broker() int {
+	// Nobody but Coderrr may see what goes through here; that also keeps other
+	// processes of the user from tracing this one, which has capabilities.
+	_ = unix.CloseRange(fdSocket+1, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
+	unix.CloseOnExec(fdSocket)
+	h := &host{root: os.Geteuid() == 0}
+	if _, err := receive(fdSocket, &h.config); err != nil {
+		return exitSetup
+	}
+	if err := h.open(); err != nil {
+		return refuse(err)
+	}
+	if err := send(fdSocket, reply{Kind: "ready"}); err != nil {
+		return exitSetup
+	}
+	h.serve()
+	return 0
+}
+
+// open makes the memory file system that holds what commands write.
+func (h *host) open() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("keeping mounts private: %w", err)
+	}
+	opts := fmt.Sprintf("mode=755,size=%dm", h.DiskMB)
+	if err := unix.Mount("tmpfs", h.Stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, opts); err != nil {
+		return fmt.Errorf("making the sandbox's memory file system: %w", err)
+	}
+	dirs := []string{"root", "lower", "empty"}
+	for i, b := range h.Binds {
+		if b.Kind == bindCache {
+			dirs = append(dirs, "cache"+strconv.Itoa(i)+"/upper", "cache"+strconv.Itoa(i)+"/work")
+		}
+	}
+	for _, d := range dirs {
+		if err := os.MkdirAll(filepath.Join(h.Stage, d), 0o755); err != nil {
+			return fmt.Errorf("making the sandbox's directories: %w", err)
+		}
+	}
+	h.upper = &upper{stage: h.Stage, workspace: h.Workspace, root: h.root}
+	if !h.root {
+		return nil
+	}
+	for _, d := range dirs[3:] {
+		if err := os.Chown(filepath.Join(h.Stage, d), sandboxUID, sandboxUID); err != nil {
+			return fmt.Errorf("making the sandbox's directories: %w", err)
+		}
+	}
+	if err := os.Chown(h.HomeCache, sandboxUID, sandboxUID); err != nil {
+		return fmt.Errorf("making the sandbox's home: %w", err)
+	}
+	return h.mapOwners()
+}
+
+// mapOwners makes the user namespace through which the workspace's owner looks
+// like the sandbox's user. Everybody else keeps their number.
+func (h *host) mapOwners() error {
+	var st unix.Stat_t
+	if err := unix.Stat(h.Workspace, &st); err != nil {
+		return fmt.Errorf("looking at the workspace: %w", err)
+	}
+	cmd := self("idmap")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWUSER, Pdeathsig: syscall.SIGKILL,
+		UidMappings: idMappings(int(st.Uid)), GidMappings: idMappings(int(st.Gid)),
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return fmt.Errorf("mapping owners: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("mapping owners: %w", err)
+	}
+	h.idmap, err = os.Open("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/ns/user")
+	_ = in.Close()
+	_ = cmd.Wait()
+	if err != nil {
+		return fmt.Errorf("mapping owners: %w", err)
+	}
+	return nil
+}
+
+// idMappings maps owner to sandboxUID and every other id to itself, less
+// sandboxUID's own, which would be there twice.
+func idMappings(owner int) []syscall.SysProcIDMap {
+	out := []syscall.SysProcIDMap{{ContainerID: owner, HostID: sandboxUID, Size: 1}}
+	next := 0
+	for _, cut := range []int{min(owner, sandboxUID), max(owner, sandboxUID), 1<<32 - 1} {
+		if cut > next {
+			out = append(out, syscall.SysProcIDMap{ContainerID: next, HostID: next, Size: cut - next})
+		}
+		next = max(next, cut+1)
+	}
+	return out
+}
+
+// serve runs commands until the socket closes. They are started by this
+// thread, with which they die.
+func (h *host) serve() {
+	type job struct {
+		req request
+		out []int
+	}
+	jobs := make(chan job)
+	go func() {
+		defer close(jobs)
+		for {
+			var req request
+			fds, err := receive(fdSocket, &req)
+			switch {
+			case errors.Is(err, io.EOF):
+				os.Exit(0) // Coderrr is gone: process 1 dies with this one
+			case err != nil:
+				continue
+			case req.Kind == "run" && len(fds) == 2:
+				jobs <- job{req, fds}
+				continue
+			case req.Kind == "kill":
+				h.kill(req.ID)
+			}
+			closeAll(fds)
+		}
+	}()
+	for j := range jobs {
+		r := h.run(j.req, j.out)
+		r.Kind, r.ID = "exit", j.req.ID
+		_ = send(fdSocket, r)
+	}
+}
+
+// kill ends the command id, also when it has not started yet.
+func (h *host) kill(id int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.killed = max(h.killed, id)
+	if h.running != nil && h.id <= id {
+		_ = h.running.Kill()
+	}
+}
+
+func (h *host) run(req request, out []int) reply {
+	stdout, stderr := os.NewFile(uintptr(out[0]), "stdout"), os.NewFile(uintptr(out[1]), "stderr")
+	defer func() { _, _ = stdout.Close(), stderr.Close() }()
+	session, err := h.upper.prepare(req.Refresh)
+	if err != nil {
+		return reply{Code: -1, Error: err.Error()}
+	}
+	begun := time.Now()
+	r := h.start(spec{
+		config: h.config, Line: req.Line, Env: req.Env, Network: req.Network,
+		Session: session, Root: h.root, Landlock: fence.LandlockABI() > 0,
+	}, req.ID, stdout, stderr)
+	if r.Error == "" {
+		r.Changed = h.upper.finish(begun)
+	}
+	return r
+}
+
+// start runs one command in new namespaces and waits for it.
+func (h *host) start(s spec, id int, stdout, stderr *os.File) reply {
+	fail := func(err error) reply { return reply{Code: -1, Error: err.Error()} }
+	specR, specW, err := os.Pipe()
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = specR.Close() }()
+	reportR, reportW, err := os.Pipe()
+	if err != nil {
+		_ = specW.Close()
+		return fail(err)
+	}
+	defer func() { _ = reportR.Close() }()
+	cmd := self("init")
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.ExtraFiles = []*os.File{specR, reportW}
+	if h.idmap != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, h.idmap)
+	}
+	flags := uintptr(unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS)
+	if !s.Network {
+		flags |= unix.CLONE_NEWNET
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: flags}
+	h.mu.Lock()
+	if h.killed >= id {
+		err = errors.New("stopped before it started")
+	} else if err = cmd.Start(); err == nil {
+		h.running, h.id = cmd.Process, id
+	}
+	h.mu.Unlock()
+	_, _ = reportW.Close(), specR.Close()
+	if err != nil {
+		_ = specW.Close()
+		return fail(fmt.Errorf("making namespaces: %w", err))
+	}
+	go func() {
+		_ = json.NewEncoder(specW).Encode(s) // a helper that died says so itself
+		_ = specW.Close()
+	}()
+	guard := h.guard(cmd.Process)
+	why, _ := io.ReadAll(reportR)
+	waitErr := cmd.Wait()
+	reason := guard.stop()
+	h.mu.Lock()
+	h.running = nil
+	killed := h.killed >= id
+	h.mu.Unlock()
+	ws, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case killed || reason != "":
+		return reply{Code: -1, Killed: true, Reason: reason}
+	case len(why) > 0:
+		return reply{Code: -1, Error: string(why)}
+	case ws.Signaled():
+		return reply{Code: -1, Killed: true, Reason: "the sandbox's first process was killed from outside, " +
+			"most likely because the machine ran out of memory"}
+	case waitErr != nil && ws.ExitStatus() < 0:
+		return fail(waitErr)
+	}
+	return reply{Code: ws.ExitStatus()}
+}

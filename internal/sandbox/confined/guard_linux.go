@@ -1,0 +1,103 @@
+package confined
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coderrr/coderrr/internal/sandbox/procs"
+)
+
+// guardInterval is how often a running command's use is looked at.
+const guardInterval = 100 * time.Millisecond
+
+// guard watches what no limit of the kernel bounds for an ordinary user: the
+// memory of all processes together, and the disk below HOME.
+type guard struct {
+	h      *host
+	init   *os.Process
+	free   uint64 // bytes free where HOME is, when the command began
+	done   chan struct{}
+	reason chan string
+}
+
+func (h *host) guard(p *os.Process) *guard {
+	g := &guard{h: h, init: p, free: freeBytes(h.HomeCache), done: make(chan struct{}), reason: make(chan string, 1)}
+	go g.run()
+	return g
+}
+
+// stop ends the watch and returns why it killed the command, "" if it did not.
+func (g *guard) stop() string {
+	close(g.done)
+	return <-g.reason
+}
+
+func (g *guard) run() {
+	tick := time.NewTicker(guardInterval)
+	defer tick.Stop()
+	why := ""
+	for {
+		select {
+		case <-g.done:
+			g.reason <- why
+			return
+		case <-tick.C:
+		}
+		if why == "" {
+			if why = g.look(); why != "" {
+				_ = g.init.Kill()
+			}
+		}
+	}
+}
+
+func (g *guard) look() string {
+	if limit := int64(g.h.MemoryMB) << 20; limit > 0 {
+		if procs.Memory(procs.Below(procs.List(), g.init.Pid, nil), limit) > limit {
+			return fmt.Sprintf("out of memory: the command used more than the sandbox's %d MB "+
+				"(raise sandbox.memory_mb, or make the command use less)", g.h.MemoryMB)
+		}
+	}
+	limit := uint64(g.h.DiskMB) << 20
+	if now := freeBytes(g.h.HomeCache); now+limit < g.free && used(g.h.HomeCache) > limit {
+		return fmt.Sprintf("the command filled the sandbox's HOME beyond %d MB; it has been emptied", g.h.DiskMB)
+	}
+	return ""
+}
+
+func freeBytes(dir string) uint64 {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return 0
+	}
+	return st.Bavail * uint64(st.Bsize)
+}
+
+// used is the size on disk of what is below dir.
+func used(dir string) uint64 {
+	var sum uint64
+	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		var st unix.Stat_t
+		if err == nil && unix.Lstat(path, &st) == nil {
+			sum += uint64(st.Blocks) * 512
+		}
+		return nil
+	})
+	return sum
+}
+
+// defaultDiskMB is 2 GB, but no more than a quarter of the machine's memory,
+// for that is where it is kept.
+func defaultDiskMB() int {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 1024
+	}
+	mb := uint64(info.Totalram) * uint64(info.Unit) >> 20
+	return int(max(256, min(2048, mb/4)))
+}

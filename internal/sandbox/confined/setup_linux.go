@@ -1,0 +1,373 @@
+package confined
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coderrr/coderrr/internal/sandbox/fence"
+)
+
+// sandboxUID owns commands when Coderrr runs as root: they must not be root
+// anywhere. It is a number that neither Debian nor systemd gives to anybody.
+const sandboxUID = 65532
+
+// spec is all that process 1 needs to know.
+type spec struct {
+	config
+	Line, Session string // the command; the directory that holds upper, work and tmp
+	Env           []string
+	Network       bool
+	Root          bool // Coderrr runs as root: map owners, drop to sandboxUID
+	Landlock      bool // the kernel has it, so it is not optional
+}
+
+func (s *spec) run() (int, error) {
+	// Whatever was open in the shell that started Coderrr stays out.
+	if err := unix.CloseRange(fdSpec, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return 0, fmt.Errorf("closing descriptors: %w", err)
+	}
+	if err := s.build(); err != nil {
+		return 0, err
+	}
+	if err := s.enter(); err != nil {
+		return 0, err
+	}
+	if !s.Network {
+		if err := loopbackUp(); err != nil {
+			return 0, err
+		}
+	}
+	return s.start()
+}
+
+// point is one thing to mount, at a path as commands see it.
+type point struct {
+	path  string
+	file  bool
+	mount func(dst string) error
+}
+
+// build makes the whole tree below the stage's root directory. Shorter paths
+// come first, so that what lies below them is mounted on top.
+func (s *spec) build() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("keeping mounts private: %w", err)
+	}
+	root := filepath.Join(s.Stage, "root")
+	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=8m"); err != nil {
+		return fmt.Errorf("making the sandbox's root: %w", err)
+	}
+	points := append(s.system(root), s.private(root)...)
+	points = append(points, s.binds()...)
+	points = append(points, s.workspace()...)
+	slices.SortStableFunc(points, func(a, b point) int { return depth(a.path) - depth(b.path) })
+	t := places{root: root, home: s.Home, owner: -1}
+	if s.Root {
+		t.owner = sandboxUID
+	}
+	for _, p := range points {
+		at := t.mkdirs
+		if p.file {
+			at = t.mkfile
+		}
+		dst, err := at(p.path)
+		if err != nil {
+			return err
+		}
+		if err := p.mount(dst); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func depth(path string) int { return strings.Count(strings.TrimRight(path, "/"), "/") }
+
+// systemDirs are what commands see of the system, read-only.
+func systemDirs() []string {
+	return []string{
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/gnu",
+	}
+}
+
+func (s *spec) system(root string) []point {
+	var out []point
+	for _, dir := range systemDirs() {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			continue
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			if target, err := os.Readlink(dir); err == nil {
+				_ = os.Symlink(target, filepath.Join(root, dir))
+			}
+			continue
+		}
+		out = append(out, point{path: dir, mount: func(dst string) error { return bindMount(dir, dst, bindOptions{}) }})
+	}
+	return out
+}
+
+// private is what commands have for themselves instead of the user's.
+func (s *spec) private(root string) []point {
+	own := func(name string) func(string) error {
+		src := filepath.Join(s.Session, name)
+		return func(dst string) error { return bindMount(src, dst, bindOptions{write: true}) }
+	}
+	out := []point{
+		{path: "/tmp", mount: own("tmp")},
+		{path: "/var/tmp", mount: own("vartmp")},
+		{path: "/run", mount: func(string) error { return nil }},
+		{path: "/proc", mount: mountProc},
+		{path: "/dev", mount: s.mountDev},
+		{path: s.Home, mount: func(dst string) error { return bindMount(s.HomeCache, dst, bindOptions{write: true}) }},
+	}
+	files := map[string]string{"/etc/passwd": s.passwd(), "/etc/group": s.group()}
+	if s.Network {
+		if b, err := os.ReadFile("/etc/resolv.conf"); err == nil {
+			real, err := filepath.EvalSymlinks("/etc/resolv.conf")
+			if err == nil && !strings.HasPrefix(real, "/etc/") {
+				files[real] = string(b) // such as one in /run/systemd
+			}
+		}
+	}
+	for path, text := range files {
+		out = append(out, point{path: path, file: true, mount: func(dst string) error {
+			return s.mountText(root, dst, text)
+		}})
+	}
+	return out
+}
+
+func mountProc(dst string) error {
+	if err := unix.Mount("proc", dst, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mounting /proc: %w", err)
+	}
+	return nil
+}
+
+// mountText shows a read-only file that holds text.
+func (s *spec) mountText(root, dst, text string) error {
+	src := filepath.Join(s.Session, "text"+strconv.Itoa(len(text))+filepath.Base(dst))
+	if err := os.WriteFile(src, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("making %s: %w", strings.TrimPrefix(dst, root), err)
+	}
+	return bindMount(src, dst, bindOptions{})
+}
+
+func (s *spec) ids() (uid, gid int) {
+	if s.Root {
+		return sandboxUID, sandboxUID
+	}
+	return os.Getuid(), os.Getgid()
+}
+
+func (s *spec) passwd() string {
+	uid, gid := s.ids()
+	return fmt.Sprintf("root:x:0:0:root:/nonexistent:/bin/sh\n%s:x:%d:%d:%s:%s:/bin/sh\n"+
+		"nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n", s.User, uid, gid, s.User, s.Home)
+}
+
+func (s *spec) group() string {
+	_, gid := s.ids()
+	return fmt.Sprintf("root:x:0:\n%s:x:%d:\ntty:x:5:\nnogroup:x:65534:\n", s.User, gid)
+}
+
+// mountDev makes a /dev with the harmless devices and terminals of its own.
+func (s *spec) mountDev(dst string) error {
+	if err := unix.Mount("tmpfs", dst, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=755,size=1m"); err != nil {
+		return fmt.Errorf("making /dev: %w", err)
+	}
+	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
+		at := filepath.Join(dst, name)
+		if err := os.WriteFile(at, nil, 0o666); err != nil {
+			return fmt.Errorf("making /dev/%s: %w", name, err)
+		}
+		if err := bindMount("/dev/"+name, at, bindOptions{write: true, dev: true}); err != nil {
+			return err
+		}
+	}
+	links := map[string]string{
+		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+		"ptmx": "pts/ptmx",
+	}
+	for name, target := range links {
+		if err := os.Symlink(target, filepath.Join(dst, name)); err != nil {
+			return fmt.Errorf("making /dev/%s: %w", name, err)
+		}
+	}
+	for _, name := range []string{"pts", "shm"} {
+		if err := os.Mkdir(filepath.Join(dst, name), 0o755); err != nil {
+			return fmt.Errorf("making /dev/%s: %w", name, err)
+		}
+	}
+	if err := unix.Mount("devpts", filepath.Join(dst, "pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC,
+		"newinstance,ptmxmode=0666,mode=0620"); err != nil {
+		return fmt.Errorf("making /dev/pts: %w", err)
+	}
+	return bindMount(filepath.Join(s.Session, "shm"), filepath.Join(dst, "shm"), bindOptions{write: true})
+}
+
+// binds are toolchains and caches of the user.
+func (s *spec) binds() []point {
+	var out []point
+	for i, b := range s.Binds {
+		p := point{path: b.Path}
+		if b.Kind == bindCache {
+			p.mount = func(dst string) error { return s.cache(i, b.Source, dst) }
+		} else {
+			p.mount = func(dst string) error { return bindMount(b.Source, dst, bindOptions{idmap: s.idmap()}) }
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func (s *spec) idmap() int {
+	if s.Root {
+		return fdIDMap
+	}
+	return 0
+}
+
+func (s *spec) cache(i int, src, dst string) error {
+	dir := filepath.Join(s.Stage, "cache"+strconv.Itoa(i))
+	return s.overlay(src, filepath.Join(dir, "upper"), filepath.Join(dir, "work"), dst)
+}
+
+// overlay mounts a copy-on-write view of src. As root, src is seen with its
+// owner mapped to the sandbox's user first.
+func (s *spec) overlay(src, upper, work, dst string) error {
+	o := overlay{lower: src, upper: upper, work: work, user: !s.Root}
+	if s.Root {
+		o.lower = filepath.Join(s.Stage, "lower")
+		if err := bindMount(src, o.lower, bindOptions{idmap: fdIDMap}); err != nil {
+			return err
+		}
+		defer func() { _ = unix.Unmount(o.lower, unix.MNT_DETACH) }()
+	}
+	return o.mount(dst)
+}
+
+// workspace is the working tree at its own path, and covers over what is not
+// for commands.
+func (s *spec) workspace() []point {
+	out := []point{{path: s.Workspace, mount: func(dst string) error {
+		return s.overlay(s.Workspace, filepath.Join(s.Session, "upper"), filepath.Join(s.Session, "work"), dst)
+	}}}
+	for _, rel := range s.Hide {
+		info, err := os.Lstat(filepath.Join(s.Workspace, rel))
+		if err != nil || info.Mode()&os.ModeSymlink != 0 {
+			continue // nothing there, or a link that leads to what is not visible
+		}
+		p := point{path: filepath.Join(s.Workspace, rel), file: !info.IsDir()}
+		p.mount = func(dst string) error { return bindMount(filepath.Join(s.Stage, "empty"), dst, bindOptions{}) }
+		if p.file {
+			p.mount = func(dst string) error { return bindMount("/dev/null", dst, bindOptions{dev: true}) }
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// enter makes the tree the root and leaves the old one.
+func (s *spec) enter() error {
+	if err := os.Chdir(filepath.Join(s.Stage, "root")); err != nil {
+		return fmt.Errorf("entering the sandbox: %w", err)
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("entering the sandbox: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leaving the old root: %w", err)
+	}
+	if err := os.Chdir("/"); err != nil {
+		return fmt.Errorf("entering the sandbox: %w", err)
+	}
+	ro := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", 0, &ro); err != nil {
+		return fmt.Errorf("protecting the sandbox's root: %w", err)
+	}
+	if err := os.Chdir(s.Workspace); err != nil {
+		return fmt.Errorf("entering the workspace: %w", err)
+	}
+	return nil
+}
+
+// loopbackUp gives the empty network namespace a working 127.0.0.1.
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("starting the loopback interface: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	req, err := unix.NewIfreq("lo")
+	if err != nil {
+		return fmt.Errorf("starting the loopback interface: %w", err)
+	}
+	req.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req); err != nil {
+		return fmt.Errorf("starting the loopback interface: %w", err)
+	}
+	return nil
+}
+
+// maxProcesses bounds a fork bomb.
+const maxProcesses = 4096
+
+// start gives up every right, starts the command and reaps until it ends; the
+// kernel then kills all that is left in these namespaces.
+func (s *spec) start() (int, error) {
+	// The more memory a machine lacks, the sooner the kernel takes it here.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("900"), 0o644)
+	limits := fence.Limits{Processes: maxProcesses, FileSize: int64(s.DiskMB) << 20}
+	if err := errors.Join(limits.Apply(), Harden(), fence.NoNewPrivs(), fence.DropCapabilities()); err != nil {
+		return 0, err
+	}
+	if s.Landlock {
+		if err := fence.Landlock(fence.Files{
+			Read:  []string{"/"},
+			Write: []string{s.Workspace, s.Home, "/tmp", "/var/tmp", "/dev"},
+		}); err != nil {
+			return 0, err
+		}
+	}
+	if err := fence.Seccomp(fence.Calls{}); err != nil {
+		return 0, err
+	}
+	// A signal that a command sends to process 1 must not end it, and a signal
+	// that is ignored would be ignored by commands too.
+	signal.Notify(make(chan os.Signal, 1))
+	attr := &syscall.ProcAttr{Dir: s.Workspace, Env: s.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}}
+	if s.Root {
+		attr.Sys.Credential = &syscall.Credential{Uid: sandboxUID, Gid: sandboxUID}
+	}
+	pid, err := syscall.ForkExec("/bin/sh", []string{"/bin/sh", "-c", s.Line}, attr)
+	if err != nil {
+		return 0, fmt.Errorf("starting /bin/sh: %w", err)
+	}
+	// A command's end of output must not wait for process 1.
+	closeAll([]int{0, 1, 2})
+	for {
+		var ws syscall.WaitStatus
+		got, err := syscall.Wait4(-1, &ws, 0, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR) || got != pid && err == nil:
+		case err != nil:
+			return 0, fmt.Errorf("waiting for the command: %w", err)
+		case ws.Signaled():
+			return 128 + int(ws.Signal()), nil
+		case ws.Exited():
+			return ws.ExitStatus(), nil
+		}
+	}
+}
