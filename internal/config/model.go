@@ -30,15 +30,7 @@ func (m Model) String() string { return m.Profile + "/" + m.Name }
 // Endpoint and headers of [provider] belong to the provider named there and are
 // never carried to another one.
 func (c Config) Resolve(flag string, getenv func(string) string) (Model, error) {
-	chosen := c.Provider
-	if name, model, ok := c.splitModel(flag); ok {
-		if name != c.Provider.Name {
-			chosen = Provider{Name: name}
-		}
-		chosen.Model = model
-	} else if flag != "" {
-		chosen.Model = flag
-	}
+	chosen := c.WithModel(flag).Provider
 	if chosen.Name == "" {
 		return Model{}, ErrNoProvider
 	}
@@ -64,6 +56,19 @@ func (c Config) Resolve(flag string, getenv func(string) string) (Model, error) 
 		return Model{}, errors.New("provider.endpoint: a compatible provider needs the address of its API, such as http://127.0.0.1:8000/v1")
 	}
 	return m, nil
+}
+
+// WithModel returns the configuration with --model applied, for Resolve("").
+func (c Config) WithModel(flag string) Config {
+	if name, model, ok := c.splitModel(flag); ok {
+		if name != c.Provider.Name {
+			c.Provider = Provider{Name: name}
+		}
+		c.Provider.Model = model
+	} else if flag != "" {
+		c.Provider.Model = flag
+	}
+	return c
 }
 
 // splitModel takes the provider off a --model value. At OpenRouter, and behind a
