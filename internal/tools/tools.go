@@ -72,7 +72,10 @@ type Change struct {
 	Path  string // slash-separated, relative to the workspace
 	From  string // for a move: where the file was
 	Op    Op
-	Files []Removed // for deleting a directory: what goes with it
+	Files []Removed // of a directory that is deleted or moved: what goes with it
+	// Folder is true when Path (or From) is a directory: Before and After are nil
+	// then, and the hashes stand for all that is in it.
+	Folder bool
 
 	Before, After         []byte
 	BeforeHash, AfterHash string
@@ -82,14 +85,19 @@ type Change struct {
 	Intent                string
 	// Summary is the one line for people, such as "Edit a.go (+3 -1)".
 	Summary string
+	// Note is told to the model with the result, such as that line endings were
+	// kept.
+	Note string
 }
 
-// Removed is one file that a recursive delete takes away.
+// Removed is one file of a directory that is deleted or moved. For a link Data is
+// its text and Link is true.
 type Removed struct {
 	Path string
 	Hash string
 	Data []byte
 	Mode uint32
+	Link bool
 }
 
 // Op is what a change does to a path.

@@ -224,19 +224,23 @@ func refusalNote(c Change, a ask.Answer) string {
 
 func summaryNote(c Change) string {
 	added, removed := diff.Stats(c.Hunks)
-	switch c.Op {
-	case OpCreate:
-		return fmt.Sprintf("Created %s (%d lines).", c.Path, added)
-	case OpMove:
-		return fmt.Sprintf("Moved %s to %s.", c.From, c.Path)
-	case OpDelete:
-		if len(c.Files) > 0 {
-			return fmt.Sprintf("Deleted %s with %d files.", c.Path, len(c.Files))
-		}
-		return fmt.Sprintf("Deleted %s.", c.Path)
-	default:
-		return fmt.Sprintf("Edited %s (+%d -%d).", c.Path, added, removed)
+	note := fmt.Sprintf("Edited %s (+%d -%d).", c.Path, added, removed)
+	switch {
+	case c.Op == OpCreate:
+		note = fmt.Sprintf("Created %s (%d lines).", c.Path, added)
+	case c.Op == OpMove && c.Folder:
+		note = fmt.Sprintf("Moved the folder %s to %s (%d files).", c.From, c.Path, len(c.Files))
+	case c.Op == OpMove:
+		note = fmt.Sprintf("Moved %s to %s.", c.From, c.Path)
+	case c.Op == OpDelete && c.Folder:
+		note = fmt.Sprintf("Deleted the folder %s (%d files).", c.Path, len(c.Files))
+	case c.Op == OpDelete:
+		note = fmt.Sprintf("Deleted %s.", c.Path)
 	}
+	if c.Note != "" {
+		note += " " + c.Note
+	}
+	return note
 }
 
 // HashOf is the hex SHA-256 of a file's content, "" for nil (no file).
