@@ -66,3 +66,13 @@ func strictObject(m map[string]any, depth int) bool {
 	}
 	return true
 }
+
+// Empty reports whether an object schema has no properties.
+func Empty(raw json.RawMessage) bool {
+	root, err := decode(raw)
+	if err != nil {
+		return false
+	}
+	props, _ := root["properties"].(map[string]any)
+	return len(props) == 0
+}

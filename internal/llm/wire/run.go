@@ -64,15 +64,15 @@ func (c *Client) Run(ctx context.Context, call Call, d Decoder, emit Emit) error
 // settle turns the end of reading into the result. err is nil when the answer
 // ended by its marker.
 func (c *Client) settle(ctx context.Context, call Call, d Decoder, emit Emit, err error) error {
-	var over graceOver
 	var known *llm.Error
 	switch {
 	case errors.Is(err, errStopped):
 		return nil
-	case err == nil, errors.As(context.Cause(ctx), &over):
+	case err == nil:
 	case errors.As(err, &known):
 		return c.fail(call, d, known)
-	case d.Finished() && context.Cause(ctx) == nil && !errors.Is(err, sse.ErrTooLong):
+	case d.Finished() && !left(ctx) && !errors.Is(err, sse.ErrTooLong):
+		// The answer is whole; how its connection ended does not matter.
 	default:
 		return c.cut(ctx, call, d, err)
 	}
@@ -85,6 +85,14 @@ func (c *Client) settle(ctx context.Context, call Call, d Decoder, emit Emit, er
 	}
 	emit(done)
 	return nil
+}
+
+// left reports whether the caller ended the exchange, not we.
+func left(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	var over graceOver
+	var silent stalled
+	return cause != nil && !errors.As(cause, &over) && !errors.As(cause, &silent)
 }
 
 // cut is the error of an answer that ended before its finish.
