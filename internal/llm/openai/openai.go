@@ -16,16 +16,28 @@ import (
 	"github.com/coderrr/coderrr/internal/llm/wire"
 )
 
+// API is one of the two OpenAI protocols.
+type API string
+
+// The protocols. Auto takes Responses for OpenAI's own reasoning models.
+const (
+	Auto      API = ""
+	Chat      API = "chat"
+	Responses API = "responses"
+)
+
 // Options configure New.
 type Options struct {
 	wire.Options
 	Dialect Dialect
+	API     API
 }
 
 // Provider is an llm.Provider and llm.Lister. It is safe for concurrent use.
 type Provider struct {
 	c       *wire.Client
 	d       Dialect
+	api     API
 	key     string
 	version string // path of the version, "/v1" unless the endpoint says otherwise
 	lookup  func(string) (llm.ModelInfo, bool)
@@ -49,7 +61,7 @@ func New(o Options) (*Provider, error) {
 			return nil, err
 		}
 	}
-	p := &Provider{c: c, d: o.Dialect, key: o.Key, version: "/v1", lookup: o.Lookup}
+	p := &Provider{c: c, d: o.Dialect, api: o.API, key: o.Key, version: "/v1", lookup: o.Lookup}
 	if versioned(c.Path()) {
 		p.version = ""
 	}
@@ -103,6 +115,13 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.De
 const maxRepairs = 5
 
 func (p *Provider) once(ctx context.Context, req llm.Request, emit wire.Emit) error {
+	if p.responses(req.Model) {
+		body, err := p.buildResponses(req)
+		if err != nil {
+			return err
+		}
+		return p.c.Run(ctx, wire.Call{Path: p.version + "/responses", Header: p.auth(), Body: body, Model: req.Model}, p.newResponse(req), emit)
+	}
 	body, err := p.buildChat(req)
 	if err != nil {
 		return err

@@ -45,14 +45,11 @@ func (p *Provider) repair(req llm.Request, e *llm.Error) string {
 			return why
 		}
 	}
-	switch wire.Named(e, "max_tokens", "max_completion_tokens") {
-	case "":
-	default:
-		if e.Kind == llm.KindUnsupported || strings.Contains(e.Message, "max_completion_tokens") {
-			return learn(swapTokens, "the token limit is sent under its other name")
-		}
+	if wire.Named(e, "max_tokens", "max_completion_tokens") != "" &&
+		(e.Kind == llm.KindUnsupported || strings.Contains(e.Message, "max_completion_tokens")) {
+		return learn(swapTokens, "the token limit is sent under its other name")
 	}
-	drops := []string{dropTemperature, dropStreamOptions, dropEffort, dropReasoning, dropThinking, dropStrict, dropReplay}
+	drops := []string{dropTemperature, dropStreamOptions, dropEffort, dropSummary, dropReasoning, dropThinking, dropStrict, dropReplay}
 	if name := wire.Named(e, drops...); name != "" && sent(req, name) {
 		return learn(name, fmt.Sprintf("%s was refused; it is left out", name))
 	}

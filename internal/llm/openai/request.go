@@ -17,6 +17,7 @@ const (
 	dropStreamOptions = "stream_options"
 	dropEffort        = "reasoning_effort"
 	dropReasoning     = "reasoning"
+	dropSummary       = "summary"
 	dropThinking      = "thinking"
 	dropStrict        = "strict"
 	dropDeveloper     = "developer"
@@ -99,11 +100,12 @@ type (
 // buildChat renders the request. The same request gives the same bytes, so that
 // prompt caches hit.
 func (p *Provider) buildChat(req llm.Request) ([]byte, error) {
-	if err := p.checkImages(req); err != nil {
+	messages, err := wire.Images(p.c.Name, req, p.lookup)
+	if err != nil {
 		return nil, err
 	}
 	out := chatRequest{Model: req.Model, Stream: true, Tools: p.chatTools(req)}
-	out.Messages = p.chatMessages(req)
+	out.Messages = p.chatMessages(req, messages)
 	if !p.d.NoStreamOptions && !p.quirks.Has(req.Model, dropStreamOptions) {
 		out.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
@@ -179,7 +181,7 @@ func (p *Provider) parameters(model string, raw json.RawMessage) json.RawMessage
 	return flat
 }
 
-func (p *Provider) chatMessages(req llm.Request) []message {
+func (p *Provider) chatMessages(req llm.Request, msgs []llm.Message) []message {
 	keep := wire.Keep(p.origin(req.Model))
 	if p.quirks.Has(req.Model, dropReplay) {
 		keep = wire.KeepNone
@@ -195,7 +197,7 @@ func (p *Provider) chatMessages(req llm.Request) []message {
 			out = append(out, message{Role: system, Content: p.cached(req.Model, req.System)})
 		}
 	}
-	for _, m := range wire.Tidy(req.Messages, keep) {
+	for _, m := range wire.Tidy(msgs, keep) {
 		if m.Role == llm.Assistant {
 			out = append(out, p.assistant(m, ids, names))
 			continue
@@ -340,9 +342,4 @@ func joined(parts []part) any {
 		texts = append(texts, p.Text)
 	}
 	return strings.Join(texts, "\n\n")
-}
-
-// checkImages refuses images that the model is known not to take.
-func (p *Provider) checkImages(req llm.Request) error {
-	return wire.CheckImages(p.c.Name, req, p.lookup)
 }
