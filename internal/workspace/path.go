@@ -17,7 +17,7 @@ const maxPath = 4096
 // it holds characters that do not show or could be taken for something else.
 // Resolve reads either form, so what was shown can be used.
 func Quote(p string) string {
-	odd := !utf8.ValidString(p) || strings.HasPrefix(p, `"`) || p != strings.TrimSpace(p) || inert.Hidden(p) > 0
+	odd := !utf8.ValidString(p) || strings.Contains(p, `"`) || p != strings.TrimSpace(p) || inert.Hidden(p) > 0
 	for i := 0; i < len(p) && !odd; i++ {
 		odd = p[i] < 0x20 || p[i] == 0x7F
 	}
@@ -32,15 +32,11 @@ func Quote(p string) string {
 
 // Resolve turns a path from a person or a model into a relative, slash-separated,
 // clean one, by its text alone: links are not looked at. It accepts a path
-// relative to the workspace, an absolute one inside it, and either in the quoted
-// form of Quote. The error wraps ErrOutside or ErrName.
+// relative to the workspace, an absolute one inside it, and either as Quote shows
+// it. The error wraps ErrOutside or ErrName.
 func (r *Root) Resolve(p string) (string, error) {
 	asked := p
-	if len(p) >= 2 && p[0] == '"' && p[len(p)-1] == '"' {
-		if plain, err := strconv.Unquote(p); err == nil {
-			p = plain
-		}
-	}
+	p = unquote(p)
 	switch {
 	case p == "":
 		return "", fail(asked, "the path is empty; use \".\" for the workspace itself", ErrName)
@@ -66,6 +62,30 @@ func (r *Root) Resolve(p string) (string, error) {
 		return "", fail(asked, "not a path inside the workspace", ErrOutside)
 	}
 	return p, nil
+}
+
+// unquote undoes Quote, of the whole path or of single names in it: a listing
+// shows names, and they are put after the folder they are in.
+func unquote(p string) string {
+	if plain, ok := unquoted(p); ok || !strings.Contains(p, `"`) {
+		return plain
+	}
+	parts := strings.Split(p, "/")
+	for i := range parts {
+		if plain, ok := unquoted(parts[i]); ok && !strings.Contains(plain, "/") {
+			parts[i] = plain
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func unquoted(s string) (string, bool) {
+	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
+		if plain, err := strconv.Unquote(s); err == nil {
+			return plain, true
+		}
+	}
+	return s, false
 }
 
 // inside cuts the workspace's directory off an absolute path, in either of its
