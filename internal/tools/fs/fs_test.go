@@ -27,15 +27,16 @@ import (
 // bench is a workspace with the write tools on it, reached as a model reaches
 // them: through a Set in execution mode.
 type bench struct {
-	t     *testing.T
-	dir   string
-	root  *workspace.Root
-	seen  *workspace.Seen
-	store *history.Store
-	log   *event.Log
-	asker ask.Asker
-	rules policy.Rules
-	calls int
+	t      *testing.T
+	dir    string
+	root   *workspace.Root
+	seen   *workspace.Seen
+	store  *history.Store
+	log    *event.Log
+	asker  ask.Asker
+	rules  policy.Rules
+	calls  int
+	verify tools.Verifier
 }
 
 func newBench(t *testing.T) *bench {
@@ -63,7 +64,7 @@ func (b *bench) call(tool string, in args) tools.Result {
 	b.calls++
 	set := tools.NewSet(tools.Options{
 		Mode: policy.Execution, Sources: []tools.Source{tools.Fixed(fs.Tools(b.options()))},
-		Gate: func() policy.Rules { return b.rules }, Asker: b.asker, Log: b.log, Files: fs.NewCommitter(b.options()),
+		Gate: func() policy.Rules { return b.rules }, Asker: b.asker, Log: b.log, Files: fs.NewCommitter(b.options()), Verify: b.verify,
 	})
 	return set.Call(b.t.Context(), llm.ToolUse{ID: fmt.Sprint("call", b.calls), Name: tool, Input: raw})
 }
