@@ -67,7 +67,7 @@ func Open(_ context.Context, o Options) (*Sandbox, error) {
 // toolchains are where they were installed.
 func homeInside(o *Options) string {
 	home := filepath.Clean(sandbox.Lookup(o.Host, "HOME"))
-	if !filepath.IsAbs(home) || home == "/" || home == o.Workspace || within(home, "/tmp") && within(o.Workspace, home) {
+	if !filepath.IsAbs(home) || home == "/" || within(home, o.Workspace) {
 		return "/home/sandbox"
 	}
 	for _, dir := range append(systemDirs(), "/proc", "/dev", "/sys") {

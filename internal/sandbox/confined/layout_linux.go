@@ -65,7 +65,7 @@ func layout(o *Options) []bind {
 
 // shown reports whether commands see path already.
 func (o *Options) shown(path string, binds []bind) bool {
-	if within(path, o.Workspace) || within(o.Workspace, path) || path == "/" || within(path, "/tmp") ||
+	if within(path, o.Workspace) || within(o.Workspace, path) || path == "/" ||
 		within(path, "/proc") || within(path, "/dev") {
 		return true
 	}

@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 		probe()
 		os.Exit(0)
 	}
+	if dir := os.Getenv(agentEnv); dir != "" {
+		agent(dir)
+		os.Exit(1)
+	}
 	code := m.Run()
 	if code == 0 && os.Geteuid() == 0 && os.Getenv("CODERRR_TEST_CHILD") == "" {
 		if err := asOrdinaryUser(); err != nil {

@@ -49,8 +49,9 @@ func bindMount(src, dst string, o bindOptions) error {
 
 // overlay is a view of lower in which changes go to upper.
 type overlay struct {
-	lower, upper, work string
-	user               bool // in a user namespace
+	src                string // what it is of, for errors
+	lower, upper, work string // relative to the working directory, without : and \\
+	user               bool   // in a user namespace
 }
 
 // mount puts the view at dst.
@@ -62,18 +63,12 @@ func (o overlay) mount(dst string) error {
 	defer func() { _ = unix.Close(fd) }()
 	set := func(key, value string) error {
 		if err := unix.FsconfigSetString(fd, key, value); err != nil {
-			return fmt.Errorf("setting up the overlay of %s (%s): %w", o.lower, key, err)
+			return fmt.Errorf("setting up the overlay of %s (%s): %w", o.src, key, err)
 		}
 		return nil
 	}
 	_ = unix.FsconfigSetString(fd, "source", "workspace") // only a name in /proc/mounts
-	// lowerdir+ takes a path as it is; older kernels want : and \ escaped.
-	if err := unix.FsconfigSetString(fd, "lowerdir+", o.lower); err != nil {
-		if err := set("lowerdir", strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace(o.lower)); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(set("upperdir", o.upper), set("workdir", o.work)); err != nil {
+	if err := errors.Join(set("lowerdir", o.lower), set("upperdir", o.upper), set("workdir", o.work)); err != nil {
 		return err
 	}
 	if o.user {
@@ -82,18 +77,18 @@ func (o overlay) mount(dst string) error {
 		err = set("redirect_dir", "on") // directories can be renamed
 	}
 	if err != nil {
-		return fmt.Errorf("setting up the overlay of %s: %w", o.lower, err)
+		return fmt.Errorf("setting up the overlay of %s: %w", o.src, err)
 	}
 	if err := unix.FsconfigCreate(fd); err != nil {
-		return fmt.Errorf("making the overlay of %s: %w", o.lower, err)
+		return fmt.Errorf("making the overlay of %s: %w", o.src, err)
 	}
 	m, err := unix.Fsmount(fd, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 	if err != nil {
-		return fmt.Errorf("making the overlay of %s: %w", o.lower, err)
+		return fmt.Errorf("making the overlay of %s: %w", o.src, err)
 	}
 	defer func() { _ = unix.Close(m) }()
 	if err := unix.MoveMount(m, "", unix.AT_FDCWD, dst, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
-		return fmt.Errorf("mounting the overlay of %s: %w", o.lower, err)
+		return fmt.Errorf("mounting the overlay of %s: %w", o.src, err)
 	}
 	return nil
 }

@@ -245,15 +245,24 @@ func (s *spec) cache(i int, src, dst string) error {
 }
 
 // overlay mounts a copy-on-write view of src. As root, src is seen with its
-// owner mapped to the sandbox's user first.
+// owner mapped to the sandbox's user first. Mount options take no more than
+// 255 bytes and read some characters their own way, so all names are relative
+// to the stage.
 func (s *spec) overlay(src, upper, work, dst string) error {
-	o := overlay{lower: src, upper: upper, work: work, user: !s.Root}
-	if s.Root {
-		o.lower = filepath.Join(s.Stage, "lower")
-		if err := bindMount(src, o.lower, bindOptions{idmap: fdIDMap}); err != nil {
-			return err
-		}
-		defer func() { _ = unix.Unmount(o.lower, unix.MNT_DETACH) }()
+	lower := filepath.Join(s.Stage, "lower")
+	if err := bindMount(src, lower, bindOptions{idmap: s.idmap()}); err != nil {
+		return err
+	}
+	defer func() { _ = unix.Unmount(lower, unix.MNT_DETACH) }()
+	if err := os.Chdir(s.Stage); err != nil {
+		return fmt.Errorf("setting up the overlay of %s: %w", src, err)
+	}
+	o := overlay{src: src, lower: "lower", user: !s.Root}
+	var err1, err2 error
+	o.upper, err1 = filepath.Rel(s.Stage, upper)
+	o.work, err2 = filepath.Rel(s.Stage, work)
+	if err := errors.Join(err1, err2); err != nil {
+		return fmt.Errorf("setting up the overlay of %s: %w", src, err)
 	}
 	return o.mount(dst)
 }

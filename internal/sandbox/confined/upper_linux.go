@@ -16,6 +16,9 @@ import (
 // maxChanged bounds the list of files that a command changed.
 const maxChanged = 200
 
+// clockStep is more than the step in which times of files move.
+const clockStep = 10 * time.Millisecond
+
 // upper is where changes to the workspace go: one directory tree for as long
 // as commands build on each other.
 type upper struct {
@@ -86,7 +89,7 @@ func (u *upper) finish(begun time.Time) []string {
 	u.lower = map[string]mark{}
 	var changed []string
 	base := filepath.Join(u.dir(), "upper")
-	begun = begun.Add(-10 * time.Millisecond) // file times move in steps
+	begun = begun.Add(-clockStep)
 	_ = filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
 		rel, relErr := filepath.Rel(base, path)
 		if err != nil || relErr != nil || rel == "." {
@@ -99,7 +102,7 @@ func (u *upper) finish(begun time.Time) []string {
 		}
 		return nil
 	})
-	u.ended = time.Now()
+	u.ended = time.Now().Add(-clockStep)
 	slices.Sort(changed)
 	return changed[:min(len(changed), maxChanged)]
 }
