@@ -15,8 +15,7 @@ import (
 )
 
 // door is every way through a Root with one path; each must give an error.
-func door(r *Root, p string) map[string]error {
-	ctx := context.Background()
+func door(ctx context.Context, r *Root, p string) map[string]error {
 	out := map[string]error{}
 	_, out["read"] = r.Read(ctx, p, 1<<20)
 	if f, _, err := r.Open(ctx, p); err != nil {
@@ -39,7 +38,7 @@ func door(r *Root, p string) map[string]error {
 
 func refused(t *testing.T, r *Root, p string, cause error) {
 	t.Helper()
-	for how, err := range door(r, p) {
+	for how, err := range door(context.Background(), r, p) {
 		require.Error(t, err, "%s %q", how, p)
 		require.NotContains(t, err.Error(), "CANARY")
 		if cause != nil {
@@ -91,7 +90,7 @@ func TestP02LinksOutAreNotFollowed(t *testing.T) {
 	for _, p := range []string{"notes.md", "rel.md", "hop", "deep/up/secret", "rel.md/"} {
 		name := strings.TrimSuffix(p, "/")
 		was, _ := os.Readlink(filepath.Join(dir, name))
-		for how, err := range door(r, p) {
+		for how, err := range door(context.Background(), r, p) {
 			if p != "deep/up/secret" && (how == "remove" || how == "remove all" || how == "flags") {
 				continue // the link itself may go: next test
 			}

@@ -62,11 +62,7 @@ func (r *Root) movable(ctx context.Context, src, dst *spot) error {
 func (r *Root) rename(src, dst *spot) error {
 	err := renameNew(src.dir(), src.name, dst.dir(), dst.name)
 	if errors.Is(err, errors.ErrUnsupported) {
-		if _, there := dst.dir().Lstat(dst.name); !errors.Is(there, fs.ErrNotExist) {
-			err = fs.ErrExist
-		} else {
-			err = r.root.Rename(src.rel(), dst.rel())
-		}
+		err = renamePlain(r.root, src.rel(), dst.rel())
 	}
 	switch {
 	case err == nil:

@@ -245,13 +245,7 @@ func (s *spot) land(ctx context.Context, temp, expect string) error {
 func (s *spot) landNew(temp string) error {
 	err := renameNew(s.dir(), temp, s.dir(), s.name)
 	if errors.Is(err, errors.ErrUnsupported) {
-		if err = s.dir().Link(temp, s.name); err != nil && !errors.Is(err, fs.ErrExist) {
-			if _, gone := s.dir().Lstat(s.name); !errors.Is(gone, fs.ErrNotExist) {
-				err = fs.ErrExist
-			} else {
-				err = s.dir().Rename(temp, s.name)
-			}
-		}
+		err = linkNew(s.dir(), temp, s.name)
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -260,6 +254,24 @@ func (s *spot) landNew(temp string) error {
 		return s.broken("create", err)
 	}
 	return nil
+}
+
+// linkNew is renameNew for systems without it: a link fails when the name is
+// taken. Where there are no links either, looking first must do.
+func linkNew(d *os.Root, temp, name string) error {
+	err := d.Link(temp, name)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return renamePlain(d, temp, name)
+}
+
+// renamePlain renames within a directory after a look at the new name.
+func renamePlain(d *os.Root, name, newName string) error {
+	if _, err := d.Lstat(newName); !errors.Is(err, fs.ErrNotExist) {
+		return fs.ErrExist
+	}
+	return d.Rename(name, newName)
 }
 
 // syncDir makes a rename or a removal durable. Some file systems cannot sync a
