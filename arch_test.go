@@ -99,8 +99,6 @@ var pending = []string{
 	"internal/acp",
 	"internal/doctor",
 	"internal/guidance",
-	"internal/llm/catalog",
-	"internal/llm/ollama",
 	"internal/mcp",
 	"internal/mcp/conformance",
 	"internal/mcp/login",
