@@ -103,7 +103,7 @@ func TestR05SparseFile(t *testing.T) {
 	got = b.ok("grep", args{"pattern": "needle", "glob": "text"})
 	require.Contains(t, got, "[100 of 1000 matching lines shown, in 1 file;")
 	require.Contains(t, got, "[1 file was searched up to the first NUL byte only]")
-	require.Less(t, time.Since(begin), time.Second)
+	require.Less(t, time.Since(begin), 5*time.Second)
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20))
 	b.fails("read_file", args{"path": "text", "offset": 5000}, "MiB into the file")
@@ -123,7 +123,7 @@ func TestR07LongLinesAndManyMatches(t *testing.T) {
 	got = b.ok("read_file", "one.json")
 	require.Contains(t, got, "[…line cut: 2000 of")
 	require.Less(t, len(got), 3000)
-	require.Less(t, time.Since(begin), 8*time.Second)
+	require.Less(t, time.Since(begin), 20*time.Second)
 }
 
 // The scan, with its buffer and its literals, finds exactly what a line by line

@@ -57,6 +57,9 @@ func (f flagged) Flags(ctx context.Context, input json.RawMessage) ([]policy.Fla
 		return nil, ""
 	}
 	flags, rel, err := f.root.ReadFlags(ctx, in.Path)
+	if err == nil {
+		_, err = f.root.Lstat(ctx, rel) // nobody is asked about what is not there
+	}
 	if err != nil {
 		return nil, workspace.Quote(in.Path)
 	}

@@ -187,7 +187,7 @@ func TestC19SecretFilesAsk(t *testing.T) {
 		require.Equal(t, []policy.Flag{policy.FlagSecret}, flags)
 		require.Equal(t, about, got)
 	}
-	for _, raw := range []string{`{"path":"ok.txt"}`, `{"path":"gone"}`, `{"path":"../x"}`, `{}`, `nonsense`} {
+	for _, raw := range []string{`{"path":"ok.txt"}`, `{"path":"gone"}`, `{"path":"gone/.env"}`, `{"path":"../x/.env"}`, `{"path":"../x"}`, `{}`, `nonsense`} {
 		flags, _ := f.Flags(context.Background(), json.RawMessage(raw))
 		require.Empty(t, flags)
 	}
@@ -238,7 +238,7 @@ func TestP16P17SpecialFiles(t *testing.T) {
 	require.Equal(t, "x:1: needle", b.ok("grep", args{"pattern": "needle"}))
 	require.Equal(t, "fifo  (special: FIFO)\nx  7 bytes", b.ok("list_dir", "."))
 	require.Contains(t, b.ok("tree", "."), "fifo  (special: FIFO)")
-	require.Less(t, time.Since(begin), time.Second)
+	require.Less(t, time.Since(begin), 5*time.Second)
 }
 
 func TestP18NamesAreInertAndRoundTrip(t *testing.T) {

@@ -173,7 +173,7 @@ func TestP17HundredThousandEntries(t *testing.T) {
 	list, err := r.List(ctx, ".")
 	require.NoError(t, err)
 	require.Len(t, list, 100_000)
-	require.Less(t, time.Since(begin), 4*time.Second)
+	require.Less(t, time.Since(begin), 10*time.Second) // seconds at most; a hang or a quadratic loop takes minutes
 
 	// R06: cancelling is noticed at once.
 	ctx, cancel := context.WithCancel(ctx)
