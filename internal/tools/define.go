@@ -3,7 +3,9 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -75,7 +77,11 @@ func Decode[In any](spec Spec, input json.RawMessage) (In, error) {
 	}
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(input, &given); err != nil {
-		return in, Explain(fmt.Sprintf("%s: the arguments are not a JSON object (%v). %s", spec.Name, err, usage(spec)))
+		why := err.Error()
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+			why = "they are of type " + wrong.Value
+		}
+		return in, Explain(fmt.Sprintf("%s: the arguments are not a JSON object (%s). %s", spec.Name, why, usage(spec)))
 	}
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -95,9 +101,33 @@ func Decode[In any](spec Spec, input json.RawMessage) (In, error) {
 		}
 	}
 	if err := json.Unmarshal(input, &in); err != nil {
-		return in, Explain(fmt.Sprintf("%s: %v. %s", spec.Name, err, usage(spec)))
+		return in, Explain(fmt.Sprintf("%s: %s. %s", spec.Name, mismatch(err), usage(spec)))
 	}
 	return in, nil
+}
+
+// mismatch says which argument has the wrong type, without Go's names for it.
+func mismatch(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err.Error()
+	}
+	want := "another type"
+	switch wrong.Type.Kind() {
+	case reflect.String:
+		want = "a string"
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		want = "a whole number"
+	case reflect.Float64, reflect.Float32:
+		want = "a number"
+	case reflect.Slice:
+		want = "a list"
+	case reflect.Struct, reflect.Map:
+		want = "an object"
+	}
+	return fmt.Sprintf("the argument %q must be %s, not %s", wrong.Field, want, wrong.Value)
 }
 
 // usage lists a tool's arguments for a model that got them wrong.

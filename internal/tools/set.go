@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -82,12 +83,15 @@ func (s *Set) Mode() policy.Mode { return s.o.Mode }
 
 func (s *Set) tools() []Tool {
 	var out []Tool
+	rules, taken := s.o.Gate(), map[string]bool{}
 	for _, src := range s.o.Sources {
 		for _, t := range src.Tools() {
 			name := t.Spec().Name
-			if policy.Exposes(s.o.Mode, t.Class()) && !s.o.Hide[name] && !s.o.Gate().Denied[name] {
-				out = append(out, t)
+			if taken[name] || s.o.Hide[name] || rules.Denied[name] || !policy.Exposes(s.o.Mode, t.Class()) {
+				continue
 			}
+			taken[name] = true // the first source wins: no later tool stands in for it
+			out = append(out, t)
 		}
 	}
 	return out
@@ -115,7 +119,7 @@ func (s *Set) Call(ctx context.Context, use llm.ToolUse) (res Result) {
 	s.o.Log.Append(event.ToolStarted{ID: use.ID, Name: use.Name, Class: class.String(), Input: inputOf(use)})
 	defer func() {
 		if p := recover(); p != nil {
-			res = Fail(fmt.Sprintf("%s crashed: %v. Nothing was changed; try another way.", use.Name, p))
+			res = Fail(fmt.Sprintf("%s crashed: %v. Look at what it left before you try another way.", use.Name, p))
 			s.o.Log.Append(event.Notice{Level: "error", Kind: "tool_crash", Text: fmt.Sprintf("%s: %v\n%s", use.Name, p, debug.Stack())})
 		}
 		if res.Display == "" {
@@ -185,7 +189,7 @@ func (s *Set) admit(ctx context.Context, t Tool, use llm.ToolUse) (Result, bool)
 	if external {
 		q = mcpQuestion(approver, use)
 	}
-	a, err := s.o.Asker.Ask(ctx, q)
+	a, err := s.ask(ctx, q)
 	if err != nil {
 		return s.refused(ctx, use.Name, reason, err), false
 	}
@@ -206,12 +210,25 @@ func (s *Set) admit(ctx context.Context, t Tool, use llm.ToolUse) (Result, bool)
 	return Fail("The person denied " + use.Name + ". Do not try it again; find another way or ask."), false
 }
 
+// ask takes only an answer to exactly what was shown, whoever the asker is.
+func (s *Set) ask(ctx context.Context, q ask.Question) (ask.Answer, error) {
+	a, err := s.o.Asker.Ask(ctx, q)
+	if err == nil {
+		err = ask.Check(q, a)
+	}
+	return a, err
+}
+
 func (s *Set) refused(ctx context.Context, name, reason string, err error) Result {
 	if ctx.Err() != nil {
 		return Fail(name + " was not run: the session was stopped.")
 	}
 	s.o.Refused(name)
-	return Fail(fmt.Sprintf("%s needs a person's approval (%s) and there is nobody to ask: %v. Go on without it.", name, reason, err))
+	why := "it could not be asked for: " + err.Error()
+	if errors.Is(err, ask.ErrNobody) {
+		why = "there is nobody to ask"
+	}
+	return Fail(fmt.Sprintf("%s needs a person's approval (%s) and %s. Go on without it.", name, reason, why))
 }
 
 func (s *Set) readQuestion(use llm.ToolUse, about, reason string) ask.Question {

@@ -34,12 +34,15 @@ func (s *Set) write(ctx context.Context, w Proposer, use llm.ToolUse) Result {
 	if s.o.Files == nil {
 		return Fail("no files can be changed here")
 	}
-	for range maxProposals {
+	for try := 1; try <= maxProposals; try++ {
 		change, err := w.Propose(ctx, use.Input)
+		if ctx.Err() != nil {
+			return Fail(stopped)
+		}
 		if err != nil {
 			return AsResult(use.Name, err)
 		}
-		res, again := s.settle(ctx, change, use)
+		res, again := s.settle(ctx, change, use, try)
 		if !again {
 			return res
 		}
@@ -47,8 +50,10 @@ func (s *Set) write(ctx context.Context, w Proposer, use llm.ToolUse) Result {
 	return Fail("the file keeps changing while this is decided; read it again and try once more.")
 }
 
+const stopped = "stopped before anything was written"
+
 // settle judges, asks and commits one proposal; again means that the file moved.
-func (s *Set) settle(ctx context.Context, change Change, use llm.ToolUse) (res Result, again bool) {
+func (s *Set) settle(ctx context.Context, change Change, use llm.ToolUse, try int) (res Result, again bool) {
 	verdict, why := s.verify(ctx, change)
 	if verdict == "reject" {
 		return Fail(fmt.Sprintf("The verifier rejected this change to %s: %s. Nothing was written; correct it and try again.", change.Path, why)), false
@@ -61,17 +66,17 @@ func (s *Set) settle(ctx context.Context, change Change, use llm.ToolUse) (res R
 		return Fail(use.Name + " is denied: " + reason + "."), false
 	case policy.Ask:
 		var err error
-		answer, err = s.o.Asker.Ask(ctx, s.writeQuestion(change, use, reason, verdict, why))
+		answer, err = s.ask(ctx, s.writeQuestion(change, use, try, reason, verdict, why))
 		if err != nil {
 			return s.refused(ctx, use.Name+" "+change.Path, reason, err), false
 		}
 	}
-	if answer.Choice == ask.AcceptAll {
-		s.o.AcceptAll(s.o.Task())
-	}
 	decided, note, ok := decide(change, answer)
 	if !ok {
 		return Fail(note), false
+	}
+	if ctx.Err() != nil {
+		return Fail(stopped), false
 	}
 	if now, err := s.o.Files.Current(ctx, sourceOf(change)); err != nil {
 		return AsResult(use.Name, err), false
@@ -87,6 +92,10 @@ func (s *Set) settle(ctx context.Context, change Change, use llm.ToolUse) (res R
 	}
 	if err != nil {
 		return AsResult(use.Name, err), false
+	}
+	// Only now: if the file had moved, what was rejected must be asked again.
+	if answer.Choice == ask.AcceptAll {
+		s.o.AcceptAll(s.o.Task())
 	}
 	return Result{Content: note, Display: decided.Summary}, false
 }
@@ -109,11 +118,15 @@ func (s *Set) verify(ctx context.Context, c Change) (verdict, why string) {
 	return verdict, why
 }
 
-func (s *Set) writeQuestion(c Change, use llm.ToolUse, reason, verdict, why string) ask.Question {
+func (s *Set) writeQuestion(c Change, use llm.ToolUse, try int, reason, verdict, why string) ask.Question {
 	card := CardOf(c)
 	card.Reason, card.Task, card.Verdict, card.Why = reason, s.o.Task(), verdict, why
+	id := "write-" + use.ID
+	if try > 1 {
+		id = fmt.Sprintf("%s-%d", id, try) // another question: something else is shown
+	}
 	return ask.Question{
-		ID: "write-" + use.ID, Kind: ask.Write, About: use.ID, Hash: shown(c), Detail: detailOf(card),
+		ID: id, Kind: ask.Write, About: use.ID, Hash: shown(c), Detail: detailOf(card),
 		Prompt: c.Summary + "?",
 		Choices: []ask.Choice{
 			{ID: ask.Apply, Label: "Apply accepted"},
