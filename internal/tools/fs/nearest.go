@@ -214,10 +214,12 @@ func blanks(s string) string {
 	return mark.Replace(lead) + strings.ReplaceAll(visible(strings.ReplaceAll(text, "\u00a0", "⟨U+00A0⟩")), "\t", "→") + mark.Replace(tail)
 }
 
-var (
-	numbered = regexp.MustCompile(`(?m)^[ ]*\d+(\t|[ ]?[|:→] ?|  )`)
-	escapes  = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`, `\'`, `'`, `\\`, `\`)
-)
+var numbered = regexp.MustCompile(`(?m)^[ ]*\d+(\t|[ ]?[|:→] ?|  )`)
+
+// unescape takes away one level of escaping.
+func unescape(s string) string {
+	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`, `\'`, `'`, `\\`, `\`).Replace(s)
+}
 
 // hints recognises the usual mistakes: each is tried, and named only if the text
 // would then be found.
@@ -225,7 +227,7 @@ func hints(text string, in editArgs) []string {
 	flat := strings.ReplaceAll(text, "\r\n", "\n")
 	found := func(s string) bool { return s != in.Old && s != "" && strings.Contains(flat, s) }
 	var out []string
-	if found(escapes.Replace(in.Old)) {
+	if found(unescape(in.Old)) {
 		out = append(out, `old_string is escaped twice: it holds a backslash and a letter (such as \n) where the file has the character itself. Send it with one level of escaping; check new_string too.`)
 	}
 	if found(strings.ReplaceAll(in.Old, `\`, `\\`)) {

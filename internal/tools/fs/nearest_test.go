@@ -114,11 +114,11 @@ func TestNearestNamesOtherCandidates(t *testing.T) {
 // and comes soon.
 func TestNearestIsBounded(t *testing.T) {
 	b := newBench(t)
-	b.file("minified", strings.Repeat("var a=1;", 100_000)+"\n")
-	b.file("long", strings.Repeat("a line like any other in this file\n", 100_000))
+	b.file("minified", strings.Repeat("var a=1;", 20_000)+"\n")
+	b.file("long", strings.Repeat("a line like any other in this file\n", 20_000))
 	for _, name := range []string{"minified", "long"} {
 		for _, old := range []string{
-			strings.Repeat("var a=2;", 50_000), strings.Repeat("another line in this file\n", 2000), strings.Repeat("a  line like any other in this file\n", 5000),
+			strings.Repeat("var a=2;", 10_000), strings.Repeat("another line in this file\n", 2000), strings.Repeat("a  line like any other in this file\n", 5000),
 		} {
 			began := time.Now()
 			res := b.call("edit_file", args{"path": name, "old_string": old, "new_string": "x"})
