@@ -101,6 +101,9 @@ func locate(text, old, new string) match {
 		return m
 	}
 	plain := strings.ReplaceAll(old, "\r\n", "\n")
+	if strings.Contains(plain, "\r") {
+		return m // lone CRs are meant as they are
+	}
 	for _, eol := range []string{"\r\n", "\n", "\r"} {
 		form := strings.ReplaceAll(plain, "\n", eol)
 		if form == old {
@@ -118,10 +121,11 @@ func locate(text, old, new string) match {
 
 // adapt writes the line breaks of new as eol.
 func (m *match) adapt(eol string) {
-	if eol == "" {
+	plain := strings.ReplaceAll(m.new, "\r\n", "\n")
+	if eol == "" || strings.Contains(plain, "\r") {
 		return
 	}
-	adapted := strings.ReplaceAll(strings.ReplaceAll(m.new, "\r\n", "\n"), "\n", eol)
+	adapted := strings.ReplaceAll(plain, "\n", eol)
 	if adapted != m.new {
 		m.new, m.eol = adapted, eol
 	}
