@@ -1,6 +1,8 @@
 package confined
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,30 +60,68 @@ func (h *host) open() error {
 	if err := unix.Mount("tmpfs", h.Stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, opts); err != nil {
 		return fmt.Errorf("making the sandbox's memory file system: %w", err)
 	}
-	dirs := []string{"root", "lower", "empty"}
-	for i, b := range h.Binds {
-		if b.Kind == bindCache {
-			dirs = append(dirs, "cache"+strconv.Itoa(i)+"/upper", "cache"+strconv.Itoa(i)+"/work")
-		}
-	}
-	for _, d := range dirs {
-		if err := os.MkdirAll(filepath.Join(h.Stage, d), 0o755); err != nil {
+	for _, d := range []string{"root", "lower", "empty", "caches"} {
+		if err := os.Mkdir(filepath.Join(h.Stage, d), 0o755); err != nil {
 			return fmt.Errorf("making the sandbox's directories: %w", err)
 		}
 	}
 	h.upper = &upper{stage: h.Stage, workspace: h.Workspace, root: h.root}
+	if err := h.openCaches(); err != nil {
+		return err
+	}
 	if !h.root {
 		return nil
-	}
-	for _, d := range dirs[3:] {
-		if err := os.Chown(filepath.Join(h.Stage, d), sandboxUID, sandboxUID); err != nil {
-			return fmt.Errorf("making the sandbox's directories: %w", err)
-		}
 	}
 	if err := os.Chown(h.HomeCache, sandboxUID, sandboxUID); err != nil {
 		return fmt.Errorf("making the sandbox's home: %w", err)
 	}
 	return h.mapOwners()
+}
+
+// openCaches makes the directories for what commands add to the caches: on
+// disk, to be found by the next session too, unless another session has them
+// now, for two overlays must not share one.
+func (h *host) openCaches() error {
+	at := filepath.Join(h.Stage, "caches")
+	keep := cachesDir(h.HomeCache)
+	if err := os.MkdirAll(keep, 0o700); err != nil {
+		return fmt.Errorf("making the sandbox's caches: %w", err)
+	}
+	lock, err := unix.Open(keep, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // held as long as this process lives
+	if err != nil {
+		return fmt.Errorf("making the sandbox's caches: %w", err)
+	}
+	if unix.Flock(lock, unix.LOCK_EX|unix.LOCK_NB) == nil {
+		if err := unix.Mount(keep, at, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("making the sandbox's caches: %w", err)
+		}
+	}
+	for _, b := range h.Binds {
+		if b.Kind != bindCache {
+			continue
+		}
+		for _, d := range []string{"upper", "work"} {
+			dir := filepath.Join(at, cacheName(b.Path), d)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return fmt.Errorf("making the sandbox's caches: %w", err)
+			}
+			if h.root {
+				if err := os.Chown(dir, sandboxUID, sandboxUID); err != nil {
+					return fmt.Errorf("making the sandbox's caches: %w", err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// cachesDir is where additions to caches are kept, beside HOME.
+func cachesDir(home string) string { return home + "-caches" }
+
+// cacheName is one path as the name of a directory.
+func cacheName(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:8])
 }
 
 // mapOwners makes the user namespace through which the workspace's owner looks

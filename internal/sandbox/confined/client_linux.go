@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -25,6 +26,7 @@ type Sandbox struct {
 	cfg   config
 	place *tree.Place
 	gate  *sandbox.Gate
+	copy  *tree.Mirror // nil where the workspace is the lower layer of an overlay
 
 	mu   sync.Mutex // guards conn
 	conn *conn
@@ -59,8 +61,50 @@ func Open(_ context.Context, o Options) (*Sandbox, error) {
 	if err := os.Mkdir(s.cfg.Stage, 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("making the sandbox's directories: %w", err), p.Remove())
 	}
+	if o.Copy || foreignGroup(o.Workspace) {
+		if err := s.useCopy(); err != nil {
+			return nil, errors.Join(err, p.Remove())
+		}
+	}
 	s.conn = connect(&s.o, s.cfg)
 	return s, nil
+}
+
+// foreignGroup reports whether the workspace's files belong to a group that an
+// ordinary user's namespace cannot map: an overlay of them cannot be written.
+func foreignGroup(workspace string) bool {
+	var st unix.Stat_t
+	return os.Geteuid() != 0 && unix.Stat(workspace, &st) == nil && int(st.Gid) != os.Getegid()
+}
+
+// useCopy prepares a copy of the workspace for commands to work on.
+func (s *Sandbox) useCopy() error {
+	s.cfg.Copy = filepath.Join(s.place.Dir(), "copy")
+	owner := -1
+	if os.Geteuid() == 0 {
+		owner = sandboxUID
+	}
+	var err error
+	if owner < 0 {
+		s.copy, err = tree.Open(s.o.Workspace, s.cfg.Copy, s.cfg.Hide...)
+	} else {
+		s.copy, err = tree.OpenFor(owner, s.o.Workspace, s.cfg.Copy, s.cfg.Hide...)
+	}
+	return err
+}
+
+// syncCopy brings the copy, if there is one, up to date and returns what it
+// had to leave out.
+func (s *Sandbox) syncCopy(ctx context.Context, refresh bool) ([]string, error) {
+	if s.copy == nil {
+		return nil, nil
+	}
+	mode := tree.Keep
+	if refresh {
+		mode = tree.Reset
+	}
+	r, err := s.copy.Sync(ctx, mode)
+	return r.Notes(), err
 }
 
 // homeInside is the path of HOME for commands: the user's own, so that
@@ -110,6 +154,9 @@ func (s *Sandbox) Info() sandbox.Info {
 		i.Summary = "confined: own namespaces, a copy-on-write view of the workspace, with network"
 		i.Limits += " With the network they reach servers on this machine and can send out what they can read."
 	}
+	if s.copy != nil {
+		i.Summary = strings.Replace(i.Summary, "copy-on-write view", "copy", 1)
+	}
 	if fence.LandlockABI() == 0 {
 		i.Limits += " This kernel has no Landlock, so there is one fence less."
 	}
@@ -141,14 +188,23 @@ func (s *Sandbox) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Result,
 	if err != nil {
 		return sandbox.Result{}, err
 	}
+	notes, err := s.syncCopy(ctx, cmd.Refresh)
+	if err != nil {
+		return sandbox.Result{}, err
+	}
 	network := s.o.Network || cmd.Network
 	s.last++
 	id := s.last
-	return sandbox.Execute(ctx, cmd, network, func(ctx context.Context, stdout, stderr *os.File) (sandbox.Exit, error) {
+	res, err := sandbox.Execute(ctx, cmd, network, func(ctx context.Context, stdout, stderr *os.File) (sandbox.Exit, error) {
 		return c.run(ctx, request{
 			Kind: "run", ID: id, Line: cmd.Line, Env: s.env(), Network: network, Refresh: cmd.Refresh,
 		}, stdout, stderr)
 	})
+	res.Notes = notes
+	if s.copy != nil && err == nil {
+		res.Changed = s.copy.Changed(ctx, maxChanged)
+	}
+	return res, err
 }
 
 // ready returns a connection to a helper that works, starting another if the

@@ -77,7 +77,7 @@ func TestRunOnAView(t *testing.T) {
 	s := open(t, ws)
 	var live strings.Builder
 	res, err := s.Run(t.Context(), sandbox.Command{
-		Line:    "pwd; cat a.txt sub/b.txt; rm -r sub; echo new >> a.txt; echo n > made; ls -A .coderrr; id -u; echo oops >&2; exit 3",
+		Line:    "pwd; cat a.txt sub/b.txt; rm -r sub; echo new >> a.txt; echo n > made; ls -A .coderrr; id -u; sleep 0.1; echo oops >&2; exit 3",
 		Refresh: true, Output: func(stream, text string) { live.WriteString(stream + ":" + text + "\n") },
 	})
 	require.NoError(t, err)
@@ -278,6 +278,31 @@ func TestS17HelperIsNotWritable(t *testing.T) {
 	s := open(t, t.TempDir())
 	run(t, s, "echo evil > /proc/1/exe; cat /proc/1/exe > x; (sleep 1; echo evil > "+self(t)+") & wait; ls -l /proc/1/exe", true)
 	require.Equal(t, before, sum())
+}
+
+// S30: files of a group that is not the user's own, and file systems that allow
+// no overlay: commands get a copy, in the same confinement.
+func TestS30Copy(t *testing.T) {
+	ws := t.TempDir()
+	write(t, ws, "d/f", "f\n")
+	write(t, ws, "g", "g\n")
+	if os.Geteuid() != 0 {
+		for _, f := range []string{".", "d", "d/f", "g"} {
+			require.NoError(t, os.Chown(filepath.Join(ws, f), -1, ordinaryUser+1))
+		}
+	}
+	s := open(t, ws, func(o *confined.Options) { o.Copy = os.Geteuid() == 0 })
+	res := run(t, s, "pwd; echo x >> d/f && mv d/f d/h && cat d/h && mv d e && rm g && id -u", true)
+	require.Zero(t, res.ExitCode, res.Output)
+	require.True(t, strings.HasPrefix(res.Output, ws+"\nf\nx\n"), res.Output)
+	require.NotContains(t, "\n"+res.Output, "\n0\n")
+	require.Contains(t, res.Changed, "e/h")
+	write(t, ws, "new", "new\n")
+	require.Equal(t, "new\ne\nnew\n", run(t, s, "cat new; ls", false).Output)
+	require.NoError(t, os.Remove(filepath.Join(ws, "new")))
+	require.Equal(t, "f\ng\nd\ng\n", run(t, s, "cat d/f g; ls", true).Output)
+	require.NoError(t, os.RemoveAll(filepath.Join(ws, "new")))
+	require.Contains(t, s.Info().Summary, "a copy of the workspace")
 }
 
 func TestExplain(t *testing.T) {

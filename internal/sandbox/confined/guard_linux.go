@@ -18,23 +18,43 @@ const guardInterval = 100 * time.Millisecond
 // guard watches what no limit of the kernel bounds for an ordinary user: the
 // memory of all processes together, and the disk below HOME.
 type guard struct {
-	h      *host
-	init   *os.Process
-	free   uint64 // bytes free where HOME is, when the command began
-	done   chan struct{}
-	reason chan string
+	h    *host
+	init *os.Process
+	free uint64 // bytes free where HOME is, when the command began
+	// freeCopy is the same for the copy of the workspace, if there is one.
+	freeCopy uint64
+	done     chan struct{}
+	reason   chan string
 }
 
 func (h *host) guard(p *os.Process) *guard {
-	g := &guard{h: h, init: p, free: freeBytes(h.HomeCache), done: make(chan struct{}), reason: make(chan string, 1)}
+	g := &guard{h: h, init: p, free: freeBytes(h.HomeCache), freeCopy: freeBytes(h.Copy), done: make(chan struct{}), reason: make(chan string, 1)}
 	go g.run()
 	return g
 }
 
 // stop ends the watch and returns why it killed the command, "" if it did not.
+// The command is gone by then, so a HOME that it filled can be emptied.
 func (g *guard) stop() string {
 	close(g.done)
-	return <-g.reason
+	why := <-g.reason
+	if g.fillsHome() {
+		g.empty(g.h.HomeCache)
+		for _, b := range g.h.Binds {
+			g.empty(filepath.Join(cachesDir(g.h.HomeCache), cacheName(b.Path), "upper"))
+		}
+		if why == "" {
+			why = g.fullHome()
+		}
+	}
+	return why
+}
+
+func (g *guard) empty(dir string) {
+	names, _ := os.ReadDir(dir)
+	for _, n := range names {
+		_ = removeTree(filepath.Join(dir, n.Name()))
+	}
 }
 
 func (g *guard) run() {
@@ -63,11 +83,23 @@ func (g *guard) look() string {
 				"(raise sandbox.memory_mb, or make the command use less)", g.h.MemoryMB)
 		}
 	}
-	limit := uint64(g.h.DiskMB) << 20
-	if now := freeBytes(g.h.HomeCache); now+limit < g.free && used(g.h.HomeCache) > limit {
-		return fmt.Sprintf("the command filled the sandbox's HOME beyond %d MB; it has been emptied", g.h.DiskMB)
+	if g.fillsHome() {
+		return g.fullHome()
 	}
 	return ""
+}
+
+func (g *guard) fullHome() string {
+	return fmt.Sprintf("the command wrote more than %d MB to disk; the sandbox's HOME has been emptied", g.h.DiskMB)
+}
+
+// fillsHome looks at the free space first, for that costs nothing.
+func (g *guard) fillsHome() bool {
+	limit := uint64(g.h.DiskMB) << 20
+	if g.h.Copy != "" && freeBytes(g.h.Copy)+limit < g.freeCopy {
+		return true
+	}
+	return freeBytes(g.h.HomeCache)+limit < g.free && used(g.h.HomeCache)+used(cachesDir(g.h.HomeCache)) > limit
 }
 
 func freeBytes(dir string) uint64 {

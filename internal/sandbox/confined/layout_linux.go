@@ -25,7 +25,7 @@ func caches() []string {
 	return []string{
 		".cargo/registry", ".cargo/git", ".npm/_cacache", ".cache/pip", ".cache/uv", ".cache/yarn", ".cache/pnpm",
 		".cache/composer", ".m2/repository", ".gradle/caches", ".gradle/wrapper", ".ivy2", ".cache/coursier",
-		".nuget/packages", ".gem", ".bundle/cache", ".hex", ".mix", ".pub-cache",
+		".cache/ccache", ".ccache", ".nuget/packages", ".gem", ".bundle/cache", ".hex", ".mix", ".pub-cache",
 	}
 }
 
@@ -48,6 +48,11 @@ func layout(o *Options) []bind {
 			add(filepath.Join(home, dir), filepath.Join(home, dir), bindCache, "downloaded dependencies")
 		}
 		add(filepath.Join(home, "go/pkg/mod"), modCache(o.Host, home), bindCache, "downloaded Go modules")
+		build := sandbox.Lookup(o.Host, "GOCACHE")
+		if !filepath.IsAbs(build) {
+			build = filepath.Join(home, ".cache/go-build")
+		}
+		add(filepath.Join(home, ".cache/go-build"), build, bindCache, "Go's build cache")
 	}
 	if root := sandbox.Lookup(o.Host, "GOROOT"); filepath.IsAbs(root) {
 		add(root, root, bindRead, "GOROOT")
@@ -140,7 +145,7 @@ func (s *Sandbox) Explain() sandbox.Explanation {
 		access := sandbox.Read
 		if b.Kind == bindCache {
 			access = sandbox.Write
-			b.Why += "; what commands add to it stays in the sandbox"
+			b.Why += "; what commands add to it is kept apart"
 		}
 		put(b.Path, access, b.Why)
 	}

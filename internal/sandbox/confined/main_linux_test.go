@@ -60,7 +60,9 @@ func asOrdinaryUser() (err error) {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CODERRR_TEST_CHILD=1", "HOME="+home, "USER=tester", "TMPDIR="+home)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{
+		Uid: ordinaryUser, Gid: ordinaryUser, Groups: []uint32{ordinaryUser + 1},
+	}}
 	return cmd.Run()
 }
 

@@ -23,6 +23,9 @@ type Options struct {
 	Env       []string      // names to pass on besides the allow-list
 	Host      []string      // the environment to take from; nil means os.Environ
 	Hide      []string      // paths in the workspace that commands do not see; nil means .coderrr
+	// Copy gives commands a copy of the workspace instead of an overlay, where
+	// the workspace's file system or its groups allow no overlay.
+	Copy bool
 	// Helper is a program whose main calls Init first. Empty means this one.
 	Helper string
 }

@@ -67,9 +67,16 @@ func (s *Sandbox) checkKey() string {
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d %d %s", strings.TrimSpace(string(boot)), exe.ModTime(),
-		exe.Size(), st.Dev, os.Getuid(), ns))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d %d %s %v", strings.TrimSpace(string(boot)), exe.ModTime(),
+		exe.Size(), st.Dev, os.Getuid(), ns, s.copy != nil))
 	return hex.EncodeToString(sum[:12])
+}
+
+// NeedsCopy reports whether err means that only the overlay of the workspace
+// cannot be made, so that Options.Copy helps.
+func NeedsCopy(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "overlay of ") || strings.Contains(text, "mapping the owners of ")
 }
 
 // Remedy says what usually helps when the tier cannot be had, for cause.

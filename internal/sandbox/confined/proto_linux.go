@@ -20,6 +20,7 @@ var errTooLong = errors.New("the command is longer than 150 kB: put it into a fi
 type config struct {
 	Stage     string // an empty directory of the host, for the broker's mounts
 	Workspace string
+	Copy      string // a copy of it to use in its place, "" for an overlay
 	Home      string // the path of HOME inside
 	HomeCache string // the directory of the host that is mounted there
 	User      string

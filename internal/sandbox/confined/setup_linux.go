@@ -220,10 +220,10 @@ func (s *spec) mountDev(dst string) error {
 // binds are toolchains and caches of the user.
 func (s *spec) binds() []point {
 	var out []point
-	for i, b := range s.Binds {
+	for _, b := range s.Binds {
 		p := point{path: b.Path}
 		if b.Kind == bindCache {
-			p.mount = func(dst string) error { return s.cache(i, b.Source, dst) }
+			p.mount = func(dst string) error { return s.cache(b, dst) }
 		} else {
 			p.mount = func(dst string) error { return bindMount(b.Source, dst, bindOptions{idmap: s.idmap()}) }
 		}
@@ -239,9 +239,9 @@ func (s *spec) idmap() int {
 	return 0
 }
 
-func (s *spec) cache(i int, src, dst string) error {
-	dir := filepath.Join(s.Stage, "cache"+strconv.Itoa(i))
-	return s.overlay(src, filepath.Join(dir, "upper"), filepath.Join(dir, "work"), dst)
+func (s *spec) cache(b bind, dst string) error {
+	dir := filepath.Join(s.Stage, "caches", cacheName(b.Path))
+	return s.overlay(b.Source, filepath.Join(dir, "upper"), filepath.Join(dir, "work"), dst)
 }
 
 // overlay mounts a copy-on-write view of src. As root, src is seen with its
@@ -271,6 +271,9 @@ func (s *spec) overlay(src, upper, work, dst string) error {
 // for commands.
 func (s *spec) workspace() []point {
 	out := []point{{path: s.Workspace, mount: func(dst string) error {
+		if s.Copy != "" {
+			return bindMount(s.Copy, dst, bindOptions{write: true})
+		}
 		return s.overlay(s.Workspace, filepath.Join(s.Session, "upper"), filepath.Join(s.Session, "work"), dst)
 	}}}
 	for _, rel := range s.Hide {

@@ -52,6 +52,13 @@ func (u *upper) prepare(refresh bool) (string, error) {
 		u.lower = nil
 		return u.dir(), u.make()
 	}
+	// A command that took away the right to enter its working directory must
+	// not keep the next one from starting.
+	if info, err := os.Stat(u.workspace); err == nil {
+		if err := os.Chmod(filepath.Join(u.dir(), "upper"), info.Mode().Perm()|0o700); err != nil {
+			return "", fmt.Errorf("mending what commands left: %w", err)
+		}
+	}
 	if err := u.dropStale(); err != nil {
 		return "", fmt.Errorf("bringing later edits to what commands left: %w", err)
 	}

@@ -157,20 +157,9 @@ func (s *Sandbox) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Result,
 	if err != nil {
 		return res, err
 	}
-	res.Notes = skippedNote(report)
+	res.Notes = report.Notes()
 	res.Changed = s.mirror.Changed(ctx, maxChanged)
 	return res, nil
-}
-
-func skippedNote(r tree.Report) []string {
-	var out []string
-	for _, n := range r.Skipped {
-		out = append(out, fmt.Sprintf("%s is not in the sandbox's copy: %s", n.Path, n.Why))
-	}
-	if r.More > 0 {
-		out = append(out, fmt.Sprintf("%d more are not in the sandbox's copy", r.More))
-	}
-	return out
 }
 
 func (s *Sandbox) run(ctx context.Context, cmd sandbox.Command) (sandbox.Result, error) {

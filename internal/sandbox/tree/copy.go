@@ -31,6 +31,7 @@ func (s *syncer) file(src, dst *os.Root, rel, name string, have fs.FileInfo) {
 		s.fail(err)
 		return
 	}
+	s.own(dst, name)
 	cloned, err := copyData(s.ctx, out, in, info.Size())
 	if err == nil {
 		err = out.Chmod(plain(info.Mode()))

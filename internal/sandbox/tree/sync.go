@@ -200,6 +200,7 @@ func (s *syncer) subdir(src, dst *os.Root, p place) {
 			s.fail(err)
 			return
 		}
+		s.own(dst, name)
 	} else if have.Mode().Perm()&0o700 != 0o700 {
 		if err := dst.Chmod(name, 0o700); err != nil {
 			s.fail(err)
@@ -239,6 +240,18 @@ func (s *syncer) link(src, dst *os.Root, p place) {
 		s.remove(dst, rel, name)
 	}
 	if err := dst.Symlink(target, name); err != nil {
+		s.fail(err)
+		return
+	}
+	s.own(dst, name)
+}
+
+// own gives an entry of the copy to whom it is for.
+func (s *syncer) own(dst *os.Root, name string) {
+	if s.m.owner < 0 {
+		return
+	}
+	if err := dst.Lchown(name, s.m.owner, s.m.owner); err != nil {
 		s.fail(err)
 	}
 }

@@ -35,6 +35,18 @@ type Report struct {
 	More    int
 }
 
+// Notes says in a line each what is not in the copy, and why.
+func (r Report) Notes() []string {
+	var out []string
+	for _, n := range r.Skipped {
+		out = append(out, fmt.Sprintf("%s is not in the sandbox's copy: %s", n.Path, n.Why))
+	}
+	if r.More > 0 {
+		out = append(out, fmt.Sprintf("%d more are not in the sandbox's copy", r.More))
+	}
+	return out
+}
+
 // Mode says what a Sync does with what commands left in the copy.
 type Mode int
 
@@ -51,6 +63,7 @@ const (
 type Mirror struct {
 	src, dst string
 	skip     map[string]bool
+	owner    int               // negative for whoever makes the copy
 	synced   bool              // a Sync has succeeded, and none failed since
 	ended    time.Time         // later than all that the last Sync wrote, by the copy's clock
 	seen     map[string][]seen // directory to what the source had in it
@@ -74,11 +87,25 @@ func find(list []seen, name string) (seen, bool) {
 
 // Open prepares a mirror of the directory src at dst, which is created with
 // mode 0700. skip names paths, relative to src with slashes, that are left out.
-func Open(src, dst string, skip ...string) (*Mirror, error) {
+func Open(src, dst string, skip ...string) (*Mirror, error) { return open(src, dst, -1, skip) }
+
+// OpenFor is Open for root, with a copy that belongs to the user and group id.
+func OpenFor(id int, src, dst string, skip ...string) (*Mirror, error) {
+	m, err := open(src, dst, id, skip)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Lchown(dst, id, id); err != nil {
+		return nil, fmt.Errorf("making the sandbox's copy: %w", err)
+	}
+	return m, nil
+}
+
+func open(src, dst string, owner int, skip []string) (*Mirror, error) {
 	if err := os.MkdirAll(dst, 0o700); err != nil {
 		return nil, fmt.Errorf("making the sandbox's copy: %w", err)
 	}
-	m := &Mirror{src: src, dst: dst, skip: map[string]bool{}, seen: map[string][]seen{}}
+	m := &Mirror{src: src, dst: dst, owner: owner, skip: map[string]bool{}, seen: map[string][]seen{}}
 	for _, s := range skip {
 		m.skip[s] = true
 	}
