@@ -41,7 +41,7 @@ func Load() (Assets, error) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(sum, "%s %d\n", name, len(data))
+		sum.Write(fmt.Appendf(nil, "%s %d\n", name, len(data)))
 		sum.Write(data)
 		a.Files[name] = Asset{Name: name, Type: mediaType(name), Data: data}
 		return nil

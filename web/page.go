@@ -181,7 +181,7 @@ func base(p string) string { return path.Base(p) }
 
 func took(d time.Duration) string {
 	switch {
-	case d <= 0:
+	case d < 50*time.Millisecond:
 		return ""
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1fs", d.Seconds())

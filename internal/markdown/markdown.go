@@ -26,13 +26,15 @@ type Renderer struct {
 	md   goldmark.Markdown
 }
 
-// Block is one top-level block of a document.
+// Block is one top-level block of a document, or one item of a top-level list.
 type Block struct {
 	HTML string
 	// Line is where the block begins in its source, from 1; Source is its text,
 	// with what stands before the next block.
 	Line   int
 	Source string
+	// Item is true for an item of a list, whose HTML is a list of one.
+	Item bool
 }
 
 // HTML renders a whole document.
@@ -47,10 +49,33 @@ func (r *Renderer) HTML(src string) string {
 // Blocks renders a whole document, block by block.
 func (r *Renderer) Blocks(src string) []Block {
 	source := []byte(src)
-	doc := r.parse(source)
-	blocks := make([]Block, 0, doc.ChildCount())
+	var nodes []ast.Node
+	for n := r.parse(source).FirstChild(); n != nil; n = n.NextSibling() {
+		nodes = append(nodes, n)
+	}
+	return r.blocks(src, source, nodes)
+}
+
+// Lines is Blocks with the items of lists apart, so that each can be pointed at.
+func (r *Renderer) Lines(src string) []Block {
+	source := []byte(src)
+	var nodes []ast.Node
+	for n := r.parse(source).FirstChild(); n != nil; n = n.NextSibling() {
+		if n.Kind() != ast.KindList {
+			nodes = append(nodes, n)
+			continue
+		}
+		for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+			nodes = append(nodes, item)
+		}
+	}
+	return r.blocks(src, source, nodes)
+}
+
+func (r *Renderer) blocks(src string, source []byte, nodes []ast.Node) []Block {
+	blocks := make([]Block, 0, len(nodes))
 	line, at := 1, 0
-	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+	for _, n := range nodes {
 		start := lineStart(source, n)
 		if start < at {
 			start = at // cannot place it: say where the one before ends
@@ -64,9 +89,26 @@ func (r *Renderer) Blocks(src string) []Block {
 		if html == "" {
 			continue
 		}
-		blocks = append(blocks, Block{HTML: html, Line: line, Source: src[at:]})
+		item := n.Kind() == ast.KindListItem
+		if item {
+			html = listOfOne(n, html)
+		}
+		blocks = append(blocks, Block{HTML: html, Line: line, Source: src[at:], Item: item})
 	}
 	return blocks
+}
+
+// listOfOne puts an item back into a list that counts as its own does.
+func listOfOne(item ast.Node, html string) string {
+	list, ok := item.Parent().(*ast.List)
+	if !ok || !list.IsOrdered() {
+		return "<ul>\n" + html + "</ul>\n"
+	}
+	n := list.Start
+	for p := item.PreviousSibling(); p != nil; p = p.PreviousSibling() {
+		n++
+	}
+	return fmt.Sprintf("<ol start=\"%d\">\n%s</ol>\n", n, html)
 }
 
 func (r *Renderer) parse(source []byte) ast.Node {

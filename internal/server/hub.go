@@ -42,7 +42,6 @@ type hub struct {
 
 // staleParts is what the pages do not have yet.
 type staleParts struct {
-	all    bool
 	parts  view.Part
 	items  []string
 	files  []string

@@ -136,7 +136,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	cancel()
 	s.tasks.Wait()
 	if err == nil {
-		<-failed
+		_ = <-failed
 	}
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the browser UI on %s: %w", s.host, err)

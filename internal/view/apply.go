@@ -208,9 +208,23 @@ func (s *State) userMessage(e event.Event, p event.UserMessage, t *Touched) {
 		return
 	}
 	s.pending = false
+	if s.said(p.Text) {
+		return
+	}
 	s.settle(t)
 	it := s.add(e, User, t)
 	it.Body, it.Done = cutString(p.Text, maxText), true
+}
+
+// said reports whether a text was shown a moment ago as the answer to a question:
+// it is then not shown again as a message.
+func (s *State) said(text string) bool {
+	for i := len(s.Items) - 1; i >= 0 && i >= len(s.Items)-3; i-- {
+		if q := s.Items[i].Ask; q != nil && q.Answer.Text != "" && q.Answer.Text == text {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *State) usage(p event.UsageAdded, t *Touched) {

@@ -73,10 +73,11 @@ function stepped(first) {
   const d = top_().dataset;
   keys.quiet();
   view.chosen = "";
-  if (d.state === "plan-ready" || (d.state === "planning" && d.plan !== undefined)) view.auto = "plan";
-  else if (d.kind === "write" || d.state === "done") view.auto = "review";
-  else if (d.state === "working") view.auto = narrow() ? "chat" : "review";
-  else view.auto = narrow() ? "chat" : body.dataset.view === "chat" ? "review" : body.dataset.view;
+  const early = d.phase === "planning" || d.phase === "awaiting_approval" || !d.phase;
+  if (d.state === "plan-ready") view.auto = "plan";
+  else if (d.kind === "write") view.auto = "review";
+  else if (narrow()) view.auto = "chat";
+  else view.auto = early ? "plan" : "review";
   if (d.state === "ready") view.auto = "chat";
   show(view.auto);
   if (!first && d.waits !== undefined && document.hidden) notify(d.title);
@@ -105,17 +106,24 @@ const log = {
   get el() { return $("log"); },
   bottom() { const e = this.el; return e.scrollHeight - e.scrollTop - e.clientHeight < 40; },
   follow() {
-    if (this.pinned) this.el.scrollTop = this.el.scrollHeight;
+    if (this.pinned) {
+      this.el.scrollTop = this.el.scrollHeight;
+      lastTop = this.el.scrollTop;
+    }
     $("jump").hidden = this.pinned || this.bottom();
   },
 };
+// Only a reader who scrolls up lets go of the end; content that grows does not.
+let lastTop = 0;
 $("log").addEventListener("scroll", () => {
-  log.pinned = log.bottom();
-  if (log.pinned) $("jump").hidden = true;
+  const top = log.el.scrollTop;
+  if (log.bottom()) log.pinned = true;
+  else if (top < lastTop - 2) log.pinned = false;
+  lastTop = top;
+  $("jump").hidden = log.pinned;
 }, { passive: true });
-for (const type of ["wheel", "touchmove", "keydown"]) {
-  $("log").addEventListener(type, () => setTimeout(() => { log.pinned = log.bottom(); }, 50), { passive: true });
-}
+const grows = new ResizeObserver(() => log.follow());
+for (const id of ["items", "after", "log"]) grows.observe($(id));
 
 // ---- composer ------------------------------------------------------------
 async function submit() {

@@ -28,6 +28,7 @@ export function morph(from, to) {
   if (from.nodeName !== to.nodeName) return void from.replaceWith(to);
   if (from.dataset.keep && from.dataset.keep === to.dataset.keep) return;
   const replaced = from.dataset.keep !== undefined && from.dataset.keep !== to.dataset.keep;
+  const hint = from.dataset.hint;
   const area = from.nodeName === "TEXTAREA";
   const dirty = area && from.value !== from.defaultValue;
   for (const a of [...from.attributes]) {
@@ -37,6 +38,8 @@ export function morph(from, to) {
     if (kept(from, a.name) || (dirty && a.name === "data-base")) continue;
     if (from.getAttribute(a.name) !== a.value) from.setAttribute(a.name, a.value);
   }
+  // The server may open a card once, when what it is about changes (it failed).
+  if (from.nodeName === "DETAILS" && hint !== to.dataset.hint) from.open = to.open;
   if (area) {
     if (!dirty && from.defaultValue !== to.defaultValue) from.value = from.defaultValue = to.defaultValue;
     else if (dirty && to.dataset.base && from.dataset.base !== to.dataset.base) from.dataset.moved = "";
