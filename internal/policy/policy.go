@@ -25,6 +25,9 @@ func (m Mode) String() string {
 	}
 }
 
+// Modes lists the modes that expose anything, for showing what each one does.
+func Modes() []Mode { return []Mode{Planning, Execution} }
+
 // Class is what a tool can do, decided by us and never by a server.
 type Class int
 

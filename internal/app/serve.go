@@ -1,0 +1,243 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/coderrr/coderrr/internal/ask"
+	"github.com/coderrr/coderrr/internal/cli"
+	"github.com/coderrr/coderrr/internal/demo"
+	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/lock"
+	"github.com/coderrr/coderrr/internal/sandbox"
+	"github.com/coderrr/coderrr/internal/server"
+	"github.com/coderrr/coderrr/internal/session"
+)
+
+// Serve implements cli.App: the browser UI over the workspace's sessions.
+func (a *App) Serve(ctx context.Context, o cli.ServeOptions) error {
+	if o.Demo {
+		dir, remove, err := demo.Open()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = remove() }()
+		a.env.Dir = dir
+	}
+	listener, err := server.Listen(ctx, o.Addr)
+	if err != nil {
+		return &cli.Failure{Code: cli.ExitUsage, Err: err}
+	}
+	b := newBackend(ctx, a, o)
+	defer b.close()
+	srv, err := server.New(server.Options{Backend: b})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if o.Ready != nil {
+		o.Ready(srv.URL(listener))
+	}
+	return srv.Serve(ctx, listener)
+}
+
+// backend is the workspace as the browser sees it. Sessions run under its own
+// context: a tab that closes stops nothing.
+type backend struct {
+	app   *App
+	o     cli.ServeOptions
+	ctx   context.Context
+	info  server.Info
+	tasks sync.WaitGroup
+
+	mu   sync.Mutex
+	live map[string]*live
+}
+
+func newBackend(ctx context.Context, a *App, o cli.ServeOptions) *backend {
+	b := &backend{app: a, o: o, ctx: ctx, live: map[string]*live{}}
+	b.info = server.Info{
+		Workspace: a.env.Dir, Project: filepath.Base(a.env.Dir), Version: a.env.Version,
+		ConfirmWrites: a.env.Config.Agent.ConfirmWrites,
+	}
+	if o.Demo {
+		b.info.Demo, b.info.DemoLabel, b.info.Suggestion = true, demo.Label, demo.Request
+		b.info.Provider, b.info.Model = demoProvider, demoModel
+	} else if m, err := a.env.Config.Resolve("", a.env.Getenv); err == nil {
+		b.info.Provider, b.info.Model = m.Kind, m.Name
+	}
+	if box, err := a.Sandbox(ctx); err == nil {
+		b.info.Sandbox = box.Info()
+		_ = box.Close()
+	} else {
+		b.info.Sandbox = sandbox.Info{Summary: err.Error()}
+	}
+	return b
+}
+
+// close stops what runs and waits for it.
+func (b *backend) close() {
+	b.mu.Lock()
+	for _, l := range b.live {
+		l.Stop()
+	}
+	b.mu.Unlock()
+	b.tasks.Wait()
+	for _, l := range b.live {
+		_ = l.run.Close() // the log's own errors were shown when they came
+	}
+}
+
+// Info implements server.Backend.
+func (b *backend) Info() server.Info { return b.info }
+
+// Start implements server.Backend.
+func (b *backend) Start(_ context.Context, request string, o server.StartOptions) (server.Live, error) {
+	if b.o.Demo {
+		if err := demo.Write(b.app.env.Dir); err != nil {
+			return nil, err
+		}
+	}
+	inbox := &ask.Inbox{}
+	built, err := b.app.build(b.ctx, cli.SessionOptions{
+		Request: request, Asker: inbox, Demo: b.o.Demo, Record: b.o.Record, Replay: b.o.Replay,
+	})
+	if err != nil {
+		return nil, err
+	}
+	built.session.SetConfirmWrites(o.ConfirmWrites)
+	l := &live{app: b.app, run: built, inbox: inbox, ended: make(chan struct{})}
+	b.mu.Lock()
+	b.live[built.ID()] = l
+	b.mu.Unlock()
+	b.tasks.Go(func() {
+		defer close(l.ended)
+		// How it ended is the log's last event; the page shows it.
+		_, _ = built.run(b.ctx)
+	})
+	return l, nil
+}
+
+// Open implements server.Backend.
+func (b *backend) Open(ctx context.Context, id string) (server.Live, error) {
+	b.mu.Lock()
+	l, ok := b.live[id]
+	b.mu.Unlock()
+	if ok {
+		return l, nil
+	}
+	ws, err := b.app.openStore()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = ws.Close() }()
+	events, err := ws.Sessions().Events(ctx, id)
+	if errors.Is(err, cli.ErrNoSession) {
+		return nil, fmt.Errorf("%w: %s", server.ErrNoSession, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	log := event.NewLog(events, nil)
+	return stored{id: id, log: log}, log.Close()
+}
+
+// Sessions implements server.Backend.
+func (b *backend) Sessions(ctx context.Context) ([]server.SessionInfo, error) {
+	ws, err := b.app.openStore()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = ws.Close() }()
+	list, err := ws.Sessions().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]server.SessionInfo, 0, len(list))
+	for _, s := range list {
+		info := server.SessionInfo{ID: s.ID, Title: s.Request, Started: s.Started, Status: s.Status, Running: s.Running}
+		if l, ok := b.live[s.ID]; ok {
+			info.Running = l.Running()
+		} else if s.Running {
+			info.Elsewhere = true
+		}
+		out = append(out, info)
+	}
+	return out, nil
+}
+
+// live is a session that runs, or ran, in this process.
+type live struct {
+	app   *App
+	run   *built
+	inbox *ask.Inbox
+	ended chan struct{}
+}
+
+func (l *live) ID() string      { return l.run.ID() }
+func (l *live) Log() *event.Log { return l.run.Log() }
+
+func (l *live) Running() bool {
+	select {
+	case <-l.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+func (l *live) Answer(id string, a ask.Answer) error {
+	a.By = ask.ByBrowser
+	return l.inbox.Answer(id, a)
+}
+
+func (l *live) Say(text string) error {
+	if !l.Running() {
+		return server.ErrReadOnly
+	}
+	return l.run.Say(text)
+}
+
+func (l *live) Stop() { l.run.Stop() }
+
+func (l *live) SetConfirmWrites(on bool) { l.run.SetConfirmWrites(on) }
+
+func (l *live) EditSpec(ctx context.Context, document, content, base string) error {
+	err := l.run.session.EditSpec(ctx, document, content, base)
+	if errors.Is(err, session.ErrStale) {
+		return fmt.Errorf("%w: %s", server.ErrStale, document)
+	}
+	return err
+}
+
+// Undo holds the workspace while it changes files, so that no other session does.
+func (l *live) Undo(ctx context.Context, path string) error {
+	if l.Running() {
+		return l.run.session.Undo(ctx, path)
+	}
+	held, err := lock.Workspace(l.app.env.Home, l.run.dir, l.ID())
+	if err != nil {
+		return busy(err)
+	}
+	return errors.Join(l.run.session.Undo(ctx, path), held.Close())
+}
+
+// stored is the log of a session that does not run here: to be read only.
+type stored struct {
+	id  string
+	log *event.Log
+}
+
+func (s stored) ID() string                                             { return s.id }
+func (s stored) Log() *event.Log                                        { return s.log }
+func (s stored) Running() bool                                          { return false }
+func (s stored) Answer(string, ask.Answer) error                        { return server.ErrReadOnly }
+func (s stored) Say(string) error                                       { return server.ErrReadOnly }
+func (s stored) Stop()                                                  {}
+func (s stored) SetConfirmWrites(bool)                                  {}
+func (s stored) EditSpec(context.Context, string, string, string) error { return server.ErrReadOnly }
+func (s stored) Undo(context.Context, string) error                     { return server.ErrReadOnly }

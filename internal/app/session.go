@@ -1,0 +1,270 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coderrr/coderrr/internal/agent"
+	"github.com/coderrr/coderrr/internal/approval"
+	"github.com/coderrr/coderrr/internal/cli"
+	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/guidance"
+	"github.com/coderrr/coderrr/internal/history"
+	"github.com/coderrr/coderrr/internal/lock"
+	"github.com/coderrr/coderrr/internal/policy"
+	"github.com/coderrr/coderrr/internal/session"
+	"github.com/coderrr/coderrr/internal/spec"
+	"github.com/coderrr/coderrr/internal/workspace"
+)
+
+// built is one session with everything it holds open; it implements cli.Session.
+type built struct {
+	session *session.Session
+	request session.Request
+	dir     string      // the workspace, links resolved
+	kept    []io.Closer // root and log: an undo needs them after the end
+	running []io.Closer // what only a running session needs
+}
+
+// NewSession implements cli.App.
+func (a *App) NewSession(ctx context.Context, o cli.SessionOptions) (cli.Session, error) {
+	return a.build(ctx, o)
+}
+
+// build opens what a session needs. On an error everything is closed again.
+func (a *App) build(ctx context.Context, o cli.SessionOptions) (_ *built, err error) {
+	b := &built{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.release(), b.Close())
+		}
+	}()
+	root, err := a.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	b.kept, b.dir = append(b.kept, root), root.Dir()
+	model, closer, err := a.model(o)
+	if err != nil {
+		return nil, err
+	}
+	b.own(closer)
+	approvals := approval.Open(a.env.Home, root.Dir())
+	id, past, err := a.identify(ctx, o, root, approvals)
+	if err != nil {
+		return nil, err
+	}
+	if !o.Ask {
+		held, err := lock.Workspace(a.env.Home, root.Dir(), id)
+		if err != nil {
+			return nil, busy(err)
+		}
+		b.own(held)
+	}
+	log, err := openLog(root, id, past)
+	if err != nil {
+		return nil, err
+	}
+	b.kept = append(b.kept, log)
+	if err := approvals.Register(id); err != nil {
+		return nil, fmt.Errorf("register the session: %w", err)
+	}
+	box, err := a.Sandbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.own(box)
+	opts := session.Options{
+		ID: id, Root: root, Specs: spec.NewStore(root.Specs()), Log: log, Approvals: approvals, Asker: o.Asker,
+		Sandbox: box, History: history.Open(a.env.Home, root.Dir()), Model: model, Past: past,
+		Rules: policy.Rules{ConfirmWrites: a.env.Config.Agent.ConfirmWrites}, Limits: a.limits(), Budget: a.budget(o),
+	}
+	opts.Verify = a.verifier(&opts)
+	a.tools(&opts)
+	docs, warnings := guidance.Load(ctx, root, a.userGuidance())
+	opts.Guidance = docs
+	b.session = session.New(opts)
+	for _, w := range warnings {
+		log.Append(event.Notice{Level: "warning", Kind: "guidance", Text: w})
+	}
+	b.request = a.request(o)
+	b.request.Resume = len(past) > 0
+	return b, nil
+}
+
+func (a *App) request(o cli.SessionOptions) session.Request {
+	return session.Request{
+		Text: o.Request, Spec: o.Spec, Approve: o.Approve, Yes: o.Yes, PlanOnly: o.PlanOnly, ReadOnly: o.Ask,
+	}
+}
+
+func (a *App) limits() session.Limits {
+	c := a.env.Config
+	return session.Limits{
+		MaxIter: c.Agent.MaxIter, MaxToolTurns: c.Agent.MaxToolTurns, MaxTokens: c.Agent.MaxTokens,
+		Temperature: c.Agent.Temperature, Effort: c.Provider.Effort, RequireEvidence: c.Agent.RequireEvidence,
+	}
+}
+
+func (a *App) budget(o cli.SessionOptions) *agent.Budget {
+	c := a.env.Config
+	b := &agent.Budget{MaxTurns: o.MaxTurns, MaxSeconds: int(c.Agent.MaxSeconds), MaxCostUSD: o.MaxCost}
+	if b.MaxCostUSD == 0 && c.Session.MaxCostUSD != nil {
+		b.MaxCostUSD = *c.Session.MaxCostUSD
+	}
+	return b
+}
+
+func (a *App) userGuidance() string {
+	base := a.env.Getenv("XDG_CONFIG_HOME")
+	if base == "" {
+		home := a.env.Getenv("HOME")
+		if home == "" {
+			return ""
+		}
+		base = filepath.Join(home, ".config")
+	}
+	return filepath.Join(base, "AGENTS.md")
+}
+
+// identify names the session: a new id, or the one that is resumed with its log.
+// Only a log that this user's Coderrr wrote is resumed.
+func (a *App) identify(ctx context.Context, o cli.SessionOptions, root *workspace.Root, known *approval.Store) (string, []event.Event, error) {
+	logs := sessions{&store{app: a, root: root, approvals: known}}
+	id := o.Resume
+	if o.Continue {
+		list, err := logs.List(ctx)
+		if err != nil {
+			return "", nil, err
+		}
+		for _, s := range list {
+			if s.Known {
+				id = s.ID
+				break
+			}
+		}
+		if id == "" {
+			return "", nil, &cli.Failure{Code: cli.ExitUsage, Err: errors.New("there is no session to continue here"), Remedy: "Start one: coderrr run \"…\""}
+		}
+	}
+	if id == "" {
+		return newID(), nil, nil
+	}
+	events, err := logs.Events(ctx, id)
+	if err != nil {
+		return "", nil, err
+	}
+	if !known.Known(id) {
+		return "", nil, &cli.Failure{
+			Code:   cli.ExitApproval,
+			Err:    fmt.Errorf("session %s was not made by your Coderrr: its log came with the folder and is not resumed", id),
+			Remedy: "Read it with coderrr session show " + id + ", or plan anew.",
+		}
+	}
+	return id, events, nil
+}
+
+// newID is a session id: sortable by time, and not to be guessed.
+func newID() string {
+	return time.Now().UTC().Format("20060102-150405") + "-" + strings.ToLower(rand.Text()[:6])
+}
+
+// openLog opens the log of a session for appending. A torn last line is cut off.
+func openLog(root *workspace.Root, id string, past []event.Event) (*event.Log, error) {
+	f, err := root.Sessions().Append(id + suffix)
+	if err != nil {
+		return nil, fmt.Errorf("open the session's log: %w", err)
+	}
+	if len(past) > 0 {
+		if err := mend(f); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return event.NewLog(past, event.NewFileSink(f)), nil
+}
+
+func mend(f *os.File) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read the session's log: %w", err)
+	}
+	_, whole, err := event.Read(f)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(whole); err != nil {
+		return fmt.Errorf("cut the torn end of the session's log: %w", err)
+	}
+	return nil
+}
+
+func busy(err error) error {
+	var held *lock.Held
+	if errors.As(err, &held) {
+		return &cli.Failure{Code: cli.ExitFailure, Err: err, Remedy: "Wait for it, or stop it. To look on: coderrr session show " + held.Holder.Session}
+	}
+	return err
+}
+
+func (b *built) own(c io.Closer) { b.running = append(b.running, c) }
+
+// release frees what only a running session needs.
+func (b *built) release() error {
+	err := closeAll(b.running)
+	b.running = nil
+	return err
+}
+
+// Close frees the rest.
+func (b *built) Close() error {
+	err := closeAll(b.kept)
+	b.kept = nil
+	return err
+}
+
+// closeAll closes in reverse order.
+func closeAll(cs []io.Closer) error {
+	var errs []error
+	for _, c := range slices.Backward(cs) {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// ID implements cli.Session.
+func (b *built) ID() string { return b.session.ID() }
+
+// Log implements cli.Session.
+func (b *built) Log() *event.Log { return b.session.Log() }
+
+// Run implements cli.Session. What the session held is free when it returns.
+func (b *built) Run(ctx context.Context) (event.SessionFinished, error) {
+	fin, err := b.run(ctx)
+	return fin, errors.Join(err, b.Close())
+}
+
+// run is Run for a front end that stays: log and workspace stay open.
+func (b *built) run(ctx context.Context) (event.SessionFinished, error) {
+	fin := b.session.Run(ctx, b.request)
+	return fin, errors.Join(b.session.Log().Err(), b.release())
+}
+
+// Say implements cli.Control.
+func (b *built) Say(text string) error {
+	b.session.Say(text)
+	return nil
+}
+
+// Stop implements cli.Control.
+func (b *built) Stop() { b.session.Stop() }
+
+// SetConfirmWrites implements cli.Control.
+func (b *built) SetConfirmWrites(on bool) { b.session.SetConfirmWrites(on) }

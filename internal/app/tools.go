@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/llm"
+	"github.com/coderrr/coderrr/internal/session"
+	"github.com/coderrr/coderrr/internal/skills"
+	"github.com/coderrr/coderrr/internal/tools"
+	fstools "github.com/coderrr/coderrr/internal/tools/fs"
+	"github.com/coderrr/coderrr/internal/tools/search"
+	"github.com/coderrr/coderrr/internal/tools/sys"
+	"github.com/coderrr/coderrr/internal/verify"
+	"github.com/coderrr/coderrr/internal/workspace"
+)
+
+// tools adds what reads and changes the workspace, and what acts on the session.
+func (a *App) tools(o *session.Options) {
+	seen := &workspace.Seen{}
+	files := fstools.Options{Root: o.Root, Seen: seen, History: o.History}
+	o.Files = fstools.NewCommitter(files)
+	o.Sources = func(s *session.Session) []tools.Source {
+		all := tools.Fixed(search.Tools(o.Root, seen))
+		all = append(all, fstools.Tools(files)...)
+		all = append(all, sys.Tools(a.system(s, o))...)
+		return []tools.Source{all}
+	}
+}
+
+// system is what the SYSTEM tools act on.
+func (a *App) system(s *session.Session, o *session.Options) sys.Deps {
+	d := sys.Deps{
+		Specs: s, Tasks: s, Sandbox: o.Sandbox, Asker: s.Asker(), Ran: s.Ran, Refused: s.Refuse,
+		Loaded: func(k skills.Skill) {
+			o.Log.Append(event.ContextChanged{What: "skill", Name: k.Name, Detail: k.URL})
+		},
+		MaxRun: time.Duration(a.env.Config.Sandbox.Timeout) * time.Second,
+	}
+	registry, err := skills.New(a.env.Config.Skills.Registry)
+	if err != nil {
+		o.Log.Append(event.Notice{Level: "warning", Kind: "skills", Text: err.Error()})
+		return d
+	}
+	d.Skills = registry
+	return d
+}
+
+// verifier judges proposed writes with the session's model, or with verify.model.
+func (a *App) verifier(o *session.Options) tools.Verifier {
+	c := a.env.Config.Verify
+	if verify.Mode(c.Mode) == verify.Off {
+		return nil
+	}
+	m := o.Model
+	name := m.Name
+	if c.Model != "" {
+		name = c.Model
+	}
+	info := m.Info
+	if name != m.Name {
+		info = a.lookup(m.Provider.Name(), name)
+	}
+	return judge{verify.New(verify.Options{
+		Mode: verify.Mode(c.Mode), Temperature: &c.Temperature,
+		Target: func() (llm.Provider, string) { return m.Provider, name },
+		Usage:  func(u llm.Usage) { o.Log.Append(o.Budget.Add(u, info, "verify")) },
+	})}
+}
+
+// judge fits the verifier to what the tool set knows of a change.
+type judge struct{ v *verify.Verifier }
+
+// Verify implements tools.Verifier.
+func (j judge) Verify(ctx context.Context, c tools.Change) (verdict, reason string) {
+	e := c.Event()
+	p := verify.Proposal{
+		Path: c.Path, From: c.From, Op: string(c.Op), Intent: c.Intent, Diff: e.Diff, Truncated: e.DiffTruncated,
+	}
+	for _, f := range c.Files {
+		p.Files = append(p.Files, f.Path)
+	}
+	v, why := j.v.Verify(ctx, p)
+	return string(v), why
+}

@@ -1,0 +1,145 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/coderrr/coderrr/internal/agent"
+	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/history"
+	"github.com/coderrr/coderrr/internal/llm"
+	"github.com/coderrr/coderrr/internal/policy"
+	"github.com/coderrr/coderrr/internal/prompt"
+	"github.com/coderrr/coderrr/internal/spec"
+	"github.com/coderrr/coderrr/internal/workspace"
+)
+
+// start writes the log's header and what the model is given besides the request.
+func (s *Session) start(ctx context.Context, req Request) error {
+	m := s.model()
+	info := s.o.Sandbox.Info()
+	err := s.o.Log.Commit(event.SessionStarted{
+		Version: event.Version, SessionID: s.o.ID, Workspace: s.o.Root.Dir(), Provider: m.Provider.Name(), Model: m.Name,
+		Sandbox: event.Sandbox{Tier: string(info.Tier), Network: info.Network, Summary: info.Summary},
+		Request: req.Text, Continues: req.Continues, Resumed: req.Resume,
+	})
+	if err != nil {
+		return err
+	}
+	s.prompt = prompt.Data{
+		ReadOnly: req.ReadOnly, Workspace: s.o.Root.Dir(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Date: time.Now().Format(time.DateOnly), Sandbox: info.Summary, Listing: s.listing(ctx),
+	}
+	for _, g := range s.o.Guidance {
+		s.prompt.Guidance = append(s.prompt.Guidance, prompt.Guidance{Path: g.Path, Text: g.Text})
+		s.o.Log.Append(event.ContextChanged{What: "guidance", Name: g.Path, Detail: g.Note})
+	}
+	if !req.Resume {
+		s.talk = agent.NewTalk(s.o.Log, req.Prior, 0)
+		return nil
+	}
+	if _, err := s.o.Root.Sweep(ctx); err != nil {
+		s.o.Log.Append(event.Notice{Level: "warning", Kind: "files", Text: "Temporary files of the interrupted session could not be removed: " + err.Error()})
+	}
+	if err := history.Reconcile(ctx, s.o.Root, s.o.Past, s.commit); err != nil {
+		return fmt.Errorf("look at what the interrupted session left: %w", err)
+	}
+	if text := req.Text; text != "" {
+		s.talk.Say(text)
+	}
+	s.talk.Tell(prompt.Resumed())
+	return nil
+}
+
+// maxListing bounds the names in the system prompt.
+const maxListing = 60
+
+// listing is what lies at the top of the workspace.
+func (s *Session) listing(ctx context.Context) string {
+	entries, err := s.o.Root.List(ctx, ".")
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for i, e := range entries {
+		if i == maxListing {
+			fmt.Fprintf(&b, "(%d more)\n", len(entries)-i)
+			break
+		}
+		b.WriteString(workspace.Quote(e.Name))
+		if e.Kind == workspace.KindDir {
+			b.WriteByte('/')
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// restore rebuilds a resumed session's state from its log. What was approved is
+// not in the log: that is asked of the approval store, and of the plan on disk.
+func (s *Session) restore() {
+	var total event.Usage
+	for _, e := range s.o.Past {
+		switch p := e.Data.(type) {
+		case event.PlanReady:
+			s.specID = p.Spec
+			s.shown = &spec.Plan{ID: p.Spec, Hash: p.Hash, Title: p.Title, Size: p.Size, Docs: p.Documents}
+		case event.SpecWritten:
+			s.specID = p.Spec
+		case event.UsageAdded:
+			total = p.Total
+		case event.FileChanged:
+			s.follow(p)
+		case event.TaskUpdated:
+			if p.Status == string(spec.InProgress) {
+				s.task = p.ID
+			} else if s.task == p.ID {
+				s.task = ""
+			}
+		case event.ToolFinished:
+			s.planned = p.Name == "finish" && p.OK
+		case event.UserMessage:
+			s.planned = false
+		case event.AskOpened:
+			s.asked++
+		}
+	}
+	messages, turns := agent.Rebuild(s.o.Past, s.interrupted)
+	s.talk = agent.NewTalk(s.o.Log, messages, turns)
+	s.budget.Restore(total, turns)
+	s.ledger.Rebuild(s.o.Past)
+}
+
+// interrupted says what became of a call whose result was not stored. For a write
+// the file itself tells.
+func (s *Session) interrupted(u llm.ToolUse) string {
+	const note = "This call was interrupted and its result is lost."
+	for i := len(s.o.Past) - 1; i >= 0; i-- {
+		p, ok := s.o.Past[i].Data.(event.FileChanged)
+		if !ok || p.Call != u.ID {
+			continue
+		}
+		hash, err := s.o.Files.Current(context.Background(), p.Path)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("%s Whether %s was changed could not be read: %v.", note, p.Path, err)
+		case hash == p.After:
+			return fmt.Sprintf("%s The change to %s was made in full.", note, p.Path)
+		default:
+			return fmt.Sprintf("%s The change to %s was not made.", note, p.Path)
+		}
+	}
+	return note + " Nothing was changed by it; call it again if it is needed."
+}
+
+func (s *Session) model() agent.Model { return s.o.Model }
+
+// system is the system prompt of a mode.
+func (s *Session) system(mode policy.Mode) string {
+	d := s.prompt
+	d.Mode, d.Spec = mode, s.current()
+	return prompt.System(d)
+}
