@@ -1,9 +1,8 @@
 package agent
 
 import (
-	"fmt"
-
 	"github.com/coderrr/coderrr/internal/llm"
+	"github.com/coderrr/coderrr/internal/prompt"
 	"github.com/coderrr/coderrr/internal/tools"
 )
 
@@ -28,7 +27,7 @@ func (g *guard) check(u llm.ToolUse) (tools.Result, bool) {
 	if g.count < repeatRefused {
 		return tools.Result{}, false
 	}
-	return tools.Fail(fmt.Sprintf("%s was called %d times in a row with the same arguments; it was not run again. Its result will not change: use what you have, change the arguments, or take another way.", u.Name, g.count)), true
+	return tools.Fail(prompt.Repeated(u.Name, g.count)), true
 }
 
 func (g *guard) stuck() bool { return g.count >= repeatStuck }

@@ -21,6 +21,7 @@ import (
 type App struct {
 	env   cli.Env
 	vault secret.Vault
+	demo  string // where the sample project is, "" before there is one
 }
 
 var _ cli.App = (*App)(nil)

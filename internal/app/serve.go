@@ -25,7 +25,7 @@ func (a *App) Serve(ctx context.Context, o cli.ServeOptions) error {
 			return err
 		}
 		defer func() { _ = remove() }()
-		a.env.Dir = dir
+		a.env.Dir, a.demo = dir, dir
 	}
 	listener, err := server.Listen(ctx, o.Addr)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/coderrr/coderrr/internal/agent"
 	"github.com/coderrr/coderrr/internal/approval"
 	"github.com/coderrr/coderrr/internal/cli"
+	"github.com/coderrr/coderrr/internal/demo"
 	"github.com/coderrr/coderrr/internal/event"
 	"github.com/coderrr/coderrr/internal/guidance"
 	"github.com/coderrr/coderrr/internal/history"
@@ -43,6 +44,14 @@ func (a *App) NewSession(ctx context.Context, o cli.SessionOptions) (cli.Session
 // build opens what a session needs. On an error everything is closed again.
 func (a *App) build(ctx context.Context, o cli.SessionOptions) (_ *built, err error) {
 	b := &built{}
+	if o.Demo && a.demo == "" {
+		// The copy is left behind: what was done in it is there to be looked at.
+		if a.env.Dir, _, err = demo.Open(); err != nil {
+			return nil, err
+		}
+		a.demo = a.env.Dir
+		a.env.Notice("The demo works on a copy of its sample project: " + a.env.Dir)
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.release(), b.Close())

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"time"
 
 	"github.com/coderrr/coderrr/internal/event"
@@ -62,25 +61,9 @@ func (a *App) verifier(o *session.Options) tools.Verifier {
 	if name != m.Name {
 		info = a.lookup(m.Provider.Name(), name)
 	}
-	return judge{verify.New(verify.Options{
+	return fstools.Verify(verify.New(verify.Options{
 		Mode: verify.Mode(c.Mode), Temperature: &c.Temperature,
 		Target: func() (llm.Provider, string) { return m.Provider, name },
 		Usage:  func(u llm.Usage) { o.Log.Append(o.Budget.Add(u, info, "verify")) },
-	})}
-}
-
-// judge fits the verifier to what the tool set knows of a change.
-type judge struct{ v *verify.Verifier }
-
-// Verify implements tools.Verifier.
-func (j judge) Verify(ctx context.Context, c tools.Change) (verdict, reason string) {
-	e := c.Event()
-	p := verify.Proposal{
-		Path: c.Path, From: c.From, Op: string(c.Op), Intent: c.Intent, Diff: e.Diff, Truncated: e.DiffTruncated,
-	}
-	for _, f := range c.Files {
-		p.Files = append(p.Files, f.Path)
-	}
-	v, why := j.v.Verify(ctx, p)
-	return string(v), why
+	}))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/coderrr/coderrr/internal/event"
 	"github.com/coderrr/coderrr/internal/llm"
@@ -53,7 +54,7 @@ func (s *Session) judge(plan *spec.Plan, last string) outcome {
 	open := s.unmet(plan)
 	switch {
 	case len(refused) > 0:
-		return outcome{status: "needs_approval", code: exitNeedsApproval, summary: fmt.Sprintf("%d calls needed a person's approval and nobody could be asked: %v. %s", len(refused), refused, summary)}
+		return outcome{status: "needs_approval", code: exitNeedsApproval, summary: fmt.Sprintf("Some calls needed a person's approval and nobody could be asked: %s. %s", strings.Join(refused, ", "), summary)}
 	case len(open) > 0:
 		return outcome{status: "unmet", code: exitUnmet, summary: fmt.Sprintf("%d of %d tasks are not met. %s", len(open), len(plan.Tasks), summary)}
 	default:
