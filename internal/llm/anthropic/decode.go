@@ -177,17 +177,14 @@ func (a *answer) add(index int, d delta, emit wire.Emit) bool {
 	if b == nil {
 		return true
 	}
-	switch d.Type {
-	case "text_delta":
+	switch {
+	case d.Type == "text_delta" && b.kind == "text":
 		return a.text(b, d.Text, emit)
-	case "thinking_delta":
+	case d.Type == "thinking_delta" && b.kind == "thinking":
 		return a.think(b, d.Thinking, emit)
-	case "signature_delta":
+	case d.Type == "signature_delta":
 		b.signature = append(b.signature, d.Signature...)
-	case "input_json_delta":
-		if d.Partial == "" {
-			return true
-		}
+	case d.Type == "input_json_delta" && d.Partial != "" && b.kind != "text" && b.kind != "thinking":
 		b.text = append(b.text, d.Partial...)
 		if b.kind == "tool_use" {
 			return emit(llm.ToolInputDelta{Index: b.ordinal, JSON: d.Partial})

@@ -57,17 +57,18 @@ type answer struct {
 	keys   *wire.Keys
 	names  *wire.Names
 
-	blocks   llm.Blocks
-	text     []byte // the text block, or the thinking block, that is still growing
-	thinking bool
-	growing  bool
-	calls    int
-	size     int
-	finish   string
-	blocked  string
-	server   bool // server tools ran: a finish may come in the middle
-	failure  *llm.Error
-	usage    *usage
+	blocks     llm.Blocks
+	incomplete []llm.ToolUse
+	text       []byte // the text block, or the thinking block, that is still growing
+	thinking   bool
+	growing    bool
+	calls      int
+	size       int
+	finish     string
+	blocked    string
+	server     bool // server tools ran: a finish may come in the middle
+	failure    *llm.Error
+	usage      *usage
 }
 
 func (p *Provider) newAnswer(req llm.Request) *answer {
@@ -164,7 +165,7 @@ func kindOf(raw json.RawMessage) string {
 		switch name {
 		case "thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata":
 		default:
-			if kind == "" || name < kind {
+			if name != "" && (kind == "" || name < kind) {
 				kind = name
 			}
 		}
@@ -232,12 +233,14 @@ func (a *answer) close() {
 
 func (a *answer) call(id, name string, args json.RawMessage, signature string, emit wire.Emit) bool {
 	a.close()
-	use := llm.ToolUse{ID: a.keys.Take(id), Name: a.names.Back(name), Signature: signature, Origin: a.origin}
+	use := llm.ToolUse{Name: a.names.Back(name), Signature: signature, Origin: a.origin}
 	input, ok := wire.Object(args, false)
-	if !ok {
-		input = json.RawMessage("{}")
+	if !ok || name == "" {
+		use.Input, _ = wire.Marshal(string(args)) // a string always encodes
+		a.incomplete = append(a.incomplete, use)
+		return true
 	}
-	use.Input = input
+	use.ID, use.Input = a.keys.Take(id), input
 	a.blocks = append(a.blocks, use)
 	index := a.calls
 	a.calls++
@@ -269,7 +272,7 @@ func (a *answer) Done() (llm.Done, error) {
 	case !a.Finished():
 		return llm.Done{}, errors.New("the answer has no end")
 	}
-	d := llm.Done{Message: llm.Message{Role: llm.Assistant, Blocks: a.blocks}, RawStop: a.finish, Usage: a.usage.counts()}
+	d := llm.Done{Message: llm.Message{Role: llm.Assistant, Blocks: a.blocks}, RawStop: a.finish, Usage: a.usage.counts(), Incomplete: a.incomplete}
 	switch a.finish {
 	case "STOP", "FINISH_REASON_UNSPECIFIED":
 		d.Stop = llm.StopEndTurn
@@ -287,7 +290,7 @@ func (a *answer) Done() (llm.Done, error) {
 	default:
 		d.Stop = llm.StopRefusal
 	}
-	if d.Stop == llm.StopEndTurn && a.calls > 0 {
+	if d.Stop == llm.StopEndTurn && a.calls+len(a.incomplete) > 0 {
 		d.Stop = llm.StopToolUse
 	}
 	return d, nil

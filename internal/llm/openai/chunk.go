@@ -84,16 +84,26 @@ type slowChunk struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// parseChunk reads data. Only data that is not a JSON object is an error.
-func parseChunk(data []byte) (chunk, error) {
-	var c chunk
-	err := json.Unmarshal(data, &c)
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &wrong):
-		return parseSlow(data)
-	case err != nil:
-		return chunk{}, err
+// parser reads chunks into memory that it uses again: most of the time of a stream
+// is spent here.
+type parser struct {
+	chunk chunk
+	room  [1]choice
+}
+
+// parse reads data; the result is valid until the next call. Only data that is not
+// a JSON object is an error.
+func (p *parser) parse(data []byte) (*chunk, error) {
+	p.room[0] = choice{}
+	p.chunk = chunk{Choices: p.room[:0]}
+	c := &p.chunk
+	if err := json.Unmarshal(data, c); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if !errors.As(err, &wrong) {
+			return nil, err
+		}
+		slow, err := parseSlow(data)
+		return &slow, err
 	}
 	for i := range c.Choices {
 		if len(c.Choices[i].Message) > 0 {

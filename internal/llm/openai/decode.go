@@ -20,6 +20,7 @@ type chat struct {
 	origin llm.Origin
 	keys   *wire.Keys
 	split  *splitter // nil unless the dialect needs it
+	parse  parser
 
 	text     []byte
 	refusal  []byte
@@ -52,7 +53,7 @@ func (c *chat) Event(data []byte, emit wire.Emit) (wire.Progress, error) {
 	if c.size += len(data); c.size > 16*maxAnswer || len(c.text)+len(c.thinking) > maxAnswer {
 		return 0, &llm.Error{Kind: llm.KindBadResponse, Message: "the answer is larger than any model writes"}
 	}
-	ch, err := parseChunk(data)
+	ch, err := c.parse.parse(data)
 	if err != nil {
 		return 0, err
 	}
@@ -62,11 +63,12 @@ func (c *chat) Event(data []byte, emit wire.Emit) (wire.Progress, error) {
 		c.failure = c.p.c.InBand(c.model, raw)
 	}
 	moved := len(ch.Choices) > 0
-	for _, choice := range ch.Choices {
+	for i := range ch.Choices {
+		choice := &ch.Choices[i]
 		if choice.Index != 0 {
 			continue // one candidate was asked for
 		}
-		if !c.take(choice.Delta, emit) {
+		if !c.take(&choice.Delta, emit) {
 			return 0, wire.Stopped()
 		}
 		if choice.Finish != "" {
@@ -87,7 +89,7 @@ func (c *chat) Event(data []byte, emit wire.Emit) (wire.Progress, error) {
 }
 
 // report keeps the latest usage: servers repeat it, sums would be wrong.
-func (c *chat) report(ch chunk) {
+func (c *chat) report(ch *chunk) {
 	if ch.Groq != nil && ch.Groq.Usage != nil {
 		c.usage = ch.Groq.Usage
 	}
@@ -98,7 +100,7 @@ func (c *chat) report(ch chunk) {
 
 // failureIn is the error object of a chunk, nil if there is none. vLLM sends the
 // error as the chunk itself.
-func failureIn(ch chunk, data []byte) []byte {
+func failureIn(ch *chunk, data []byte) []byte {
 	if len(ch.Error) > 0 && string(ch.Error) != "null" && string(ch.Error) != "{}" {
 		return data
 	}
@@ -108,7 +110,7 @@ func failureIn(ch chunk, data []byte) []byte {
 	return nil
 }
 
-func (c *chat) take(d delta, emit wire.Emit) bool {
+func (c *chat) take(d *delta, emit wire.Emit) bool {
 	thought := d.ReasoningContent
 	if thought == "" {
 		thought = d.Reasoning
