@@ -44,8 +44,13 @@ func (h *hub) whole() []patch {
 	h.html = map[string]string{}
 	var out []patch
 	for _, r := range []region{
-		{"top", 0, web.Top}, {"rail", 0, web.Rail}, {"items", 0, web.Items}, {"after", 0, web.After},
-		{"plan", 0, web.Plan}, {"review", 0, web.Review}, {"gate", 0, web.Gate},
+		{"top", 0, web.Top},
+		{"rail", 0, web.Rail},
+		{"items", 0, web.Items},
+		{"after", 0, web.After},
+		{"plan", 0, web.Plan},
+		{"review", 0, web.Review},
+		{"gate", 0, web.Gate},
 	} {
 		out = append(out, patch{ID: r.id, HTML: draw(r.draw(p))})
 	}

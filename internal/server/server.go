@@ -120,12 +120,15 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: quiet(),
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(ln) }()
 	var err error
+	failed := make(chan struct{})
+	go func() {
+		defer close(failed)
+		err = srv.Serve(ln)
+	}()
 	select {
 	case <-ctx.Done():
-	case err = <-failed:
+	case <-failed:
 	}
 	stop, done := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer done()
@@ -135,9 +138,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	}
 	cancel()
 	s.tasks.Wait()
-	if err == nil {
-		_ = <-failed
-	}
+	<-failed
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the browser UI on %s: %w", s.host, err)
 	}
