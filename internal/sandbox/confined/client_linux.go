@@ -56,7 +56,7 @@ func Open(_ context.Context, o Options) (*Sandbox, error) {
 	}
 	s := &Sandbox{o: o, place: p, gate: sandbox.NewGate(), cfg: config{
 		Stage: filepath.Join(p.Dir(), "stage"), Workspace: o.Workspace, Home: homeInside(&o), HomeCache: o.HomeCache,
-		User: userName(o.Host), Binds: layout(&o), DiskMB: o.DiskMB, MemoryMB: o.MemoryMB, Hide: o.Hide,
+		User: userName(o.Host), Binds: layout(&o), DiskMB: o.DiskMB, MemoryMB: o.MemoryMB, Processes: o.Processes, Hide: o.Hide,
 	}}
 	if err := os.Mkdir(s.cfg.Stage, 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("making the sandbox's directories: %w", err), p.Remove())
@@ -168,7 +168,7 @@ func (s *Sandbox) limits() []string {
 		fmt.Sprintf("time: %s unless the command says otherwise", s.o.Timeout),
 		fmt.Sprintf("memory: %d MB for all processes of a command together", s.o.MemoryMB),
 		fmt.Sprintf("disk: %d MB for all that commands write outside HOME, and for one file", s.o.DiskMB),
-		fmt.Sprintf("processes: %d", maxProcesses),
+		fmt.Sprintf("processes and threads: %d", s.o.Processes),
 		"renaming a directory of the working tree fails with EXDEV unless Coderrr runs as root; mv copies instead",
 		"files whose group is not your own primary group cannot be changed (EOVERFLOW); they can be replaced",
 	}

@@ -63,9 +63,20 @@ func TestS07TreeStaysTheSame(t *testing.T) {
 	before := treeHash(t, ws, out)
 	system := treeHash(t, "/etc/passwd", "/etc/hosts")
 	exe := self(t)
-	s := open(t, ws, func(o *confined.Options) { o.MemoryMB, o.DiskMB, o.Timeout = 256, 64, 400*time.Millisecond })
+	s := open(t, ws, func(o *confined.Options) {
+		o.MemoryMB, o.DiskMB, o.Timeout, o.Processes = 256, 64, 400*time.Millisecond, 64
+	})
 	lines := hostile(ws, out)
 	require.GreaterOrEqual(t, len(lines), 200)
+	if os.Getenv("CI") != "true" {
+		var some []string
+		for i, line := range lines {
+			if i%4 == 0 || i > len(lines)-70 {
+				some = append(some, line)
+			}
+		}
+		lines = some
+	}
 	begun := time.Now()
 	for i, line := range lines {
 		res, err := s.Run(t.Context(), sandbox.Command{Line: line, Refresh: i%5 == 0})
@@ -85,7 +96,7 @@ func TestS07TreeStaysTheSame(t *testing.T) {
 
 // R02: a fork bomb ends by the limit, and the machine stays usable.
 func TestR02ForkBomb(t *testing.T) {
-	s := open(t, t.TempDir())
+	s := open(t, t.TempDir(), func(o *confined.Options) { o.Processes = 64 })
 	begun := time.Now()
 	_, err := s.Run(t.Context(), sandbox.Command{Line: "f() { f | f & }; f; sleep 5", Timeout: 2 * time.Second})
 	require.NoError(t, err)

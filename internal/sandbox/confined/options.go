@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ type Options struct {
 	Timeout   time.Duration // zero means 300 s
 	MemoryMB  int           // zero means 2048
 	DiskMB    int           // zero means 2048, less on a small machine
+	Processes int           // zero means 1024, more on a machine with many processors
 	Env       []string      // names to pass on besides the allow-list
 	Host      []string      // the environment to take from; nil means os.Environ
 	Hide      []string      // paths in the workspace that commands do not see; nil means .coderrr
@@ -41,6 +43,9 @@ func (o *Options) fill() error {
 	}
 	if o.MemoryMB <= 0 {
 		o.MemoryMB = 2048
+	}
+	if o.Processes <= 0 {
+		o.Processes = max(1024, 128*runtime.NumCPU())
 	}
 	if o.DiskMB <= 0 {
 		o.DiskMB = defaultDiskMB()

@@ -27,6 +27,7 @@ type config struct {
 	Binds     []bind
 	DiskMB    int
 	MemoryMB  int
+	Processes int
 	Hide      []string // paths relative to the workspace that are covered
 }
 

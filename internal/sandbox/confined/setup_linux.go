@@ -333,15 +333,12 @@ func loopbackUp() error {
 	return nil
 }
 
-// maxProcesses bounds a fork bomb.
-const maxProcesses = 4096
-
 // start gives up every right, starts the command and reaps until it ends; the
 // kernel then kills all that is left in these namespaces.
 func (s *spec) start() (int, error) {
 	// The more memory a machine lacks, the sooner the kernel takes it here.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("900"), 0o644)
-	limits := fence.Limits{Processes: maxProcesses, FileSize: int64(s.DiskMB) << 20}
+	limits := fence.Limits{Processes: s.Processes, FileSize: int64(s.DiskMB) << 20}
 	if err := errors.Join(limits.Apply(), Harden(), fence.NoNewPrivs(), fence.DropCapabilities()); err != nil {
 		return 0, err
 	}

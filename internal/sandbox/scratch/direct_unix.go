@@ -21,11 +21,11 @@ type direct struct{}
 
 // Direct returns the runner that contains nothing: the command is a child of
 // this process, and it and what it started are killed together.
-func Direct() Runner { return direct{} }
+func Direct() sandbox.Runner { return direct{} }
 
 func (direct) Close() error { return nil }
 
-func (direct) Run(ctx context.Context, p Process) (sandbox.Exit, error) {
+func (direct) Run(ctx context.Context, p sandbox.Process) (sandbox.Exit, error) {
 	if err := ctx.Err(); err != nil {
 		return sandbox.Exit{Code: -1}, err
 	}
@@ -56,7 +56,7 @@ func (direct) Run(ctx context.Context, p Process) (sandbox.Exit, error) {
 // watch looks after one running command.
 type watch struct {
 	pid     int
-	process Process
+	process sandbox.Process
 	killed  bool
 	reason  string
 	known   map[int]string // pid to start time of what the command started

@@ -15,11 +15,11 @@ type direct struct{}
 
 // Direct returns the runner that contains nothing. The command is given to
 // cmd.exe, and killed with its children when ctx ends.
-func Direct() Runner { return direct{} }
+func Direct() sandbox.Runner { return direct{} }
 
 func (direct) Close() error { return nil }
 
-func (direct) Run(ctx context.Context, p Process) (sandbox.Exit, error) {
+func (direct) Run(ctx context.Context, p sandbox.Process) (sandbox.Exit, error) {
 	cmd := exec.CommandContext(ctx, "cmd.exe", "/d", "/s", "/c", p.Line)
 	cmd.Dir, cmd.Env = p.Dir, p.Env
 	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr

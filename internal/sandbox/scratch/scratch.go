@@ -21,30 +21,6 @@ const DefaultTimeout = 300 * time.Second
 // maxChanged bounds Result.Changed.
 const maxChanged = 200
 
-// Process is one command to run, ready to start.
-type Process struct {
-	Dir  string   // absolute, the working directory
-	Line string   // given to /bin/sh -c
-	Env  []string // all of it
-	// Home and Temp are the private directories that belong to this sandbox;
-	// with Dir they are all that a runner lets the command write to.
-	Home, Temp string
-	Stdout     *os.File
-	Stderr     *os.File
-	// Network lets this one command use the network where a runner takes it.
-	Network bool
-	// MemoryMB stops the command when all its processes together use more
-	// than that many mebibytes; zero means no limit.
-	MemoryMB int
-}
-
-// Runner starts a process and waits until it and all it started are gone. When
-// ctx ends it kills them all and returns. The default runs it directly.
-type Runner interface {
-	Run(ctx context.Context, p Process) (sandbox.Exit, error)
-	Close() error
-}
-
 // Options configure Open. Workspace and Dir are required.
 type Options struct {
 	Workspace string // resolved, absolute
@@ -52,10 +28,10 @@ type Options struct {
 	Home      string // kept between sessions; empty means one that is removed
 	Timeout   time.Duration
 	MemoryMB  int
-	Network   bool     // told to the runner
-	Env       []string // names to pass on besides the allow-list
-	Host      []string // the environment to take from; nil means os.Environ
-	Runner    Runner   // nil means directly, not contained
+	Network   bool           // told to the runner
+	Env       []string       // names to pass on besides the allow-list
+	Host      []string       // the environment to take from; nil means os.Environ
+	Runner    sandbox.Runner // nil means directly, not contained
 	Info      sandbox.Info
 	Skip      []string // paths left out of the copy besides .coderrr
 }
@@ -66,7 +42,7 @@ type Sandbox struct {
 	place  *tree.Place
 	temp   string
 	mirror *tree.Mirror
-	runner Runner
+	runner sandbox.Runner
 	gate   *sandbox.Gate
 }
 
@@ -168,7 +144,7 @@ func (s *Sandbox) run(ctx context.Context, cmd sandbox.Command) (sandbox.Result,
 		cmd.Timeout = s.o.Timeout
 	}
 	return sandbox.Execute(ctx, cmd, network, func(ctx context.Context, stdout, stderr *os.File) (sandbox.Exit, error) {
-		return s.runner.Run(ctx, Process{
+		return s.runner.Run(ctx, sandbox.Process{
 			Dir: s.mirror.Dir(), Line: cmd.Line, Home: s.o.Home, Temp: s.temp,
 			Env: sandbox.Env(sandbox.EnvOptions{
 				Host: s.o.Host, Tier: s.o.Info.Tier, Home: s.o.Home, Temp: s.temp, Extra: s.o.Env,
