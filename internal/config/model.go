@@ -236,9 +236,8 @@ func (c Config) Key(m Model, getenv func(string) string, vault Vault) (key Secre
 	return "", "", err
 }
 
-// Inside reports whether dir is home or lies in it, or the other way round: a
-// workspace must not hold what approves its plans.
-func Inside(dir, home string) bool {
+// Inside reports whether path is dir or lies in it. Both are absolute and clean.
+func Inside(path, dir string) bool {
 	sep := string(os.PathSeparator)
-	return dir == home || strings.HasPrefix(dir+sep, home+sep) || strings.HasPrefix(home+sep, dir+sep)
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, sep)+sep)
 }

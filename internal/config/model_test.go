@@ -215,7 +215,8 @@ func TestProjectFileThatCannotBeUsedIsIgnored(t *testing.T) {
 func TestInside(t *testing.T) {
 	require.True(t, Inside("/w", "/w"))
 	require.True(t, Inside("/w/x", "/w"))
-	require.True(t, Inside("/w", "/w/x"))
+	require.False(t, Inside("/w", "/w/x"))
+	require.True(t, Inside("/w", "/"))
 	require.False(t, Inside("/w", "/wx"))
 	require.False(t, Inside("/wx", "/w"))
 }
