@@ -72,6 +72,12 @@ func Open(ctx context.Context, address string, o Options) (remove func() error, 
 	return remove, nil
 }
 
+// Available reports whether Open has something to open a page with.
+func Available(o Options) bool {
+	_, err := command(runtime.GOOS, o)
+	return err == nil
+}
+
 // redirect makes a page, under a random name and readable by its owner only, that
 // leads to address.
 func redirect(dir, address string) (path string, err error) {
