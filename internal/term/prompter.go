@@ -265,3 +265,13 @@ func (s Style) permissionCard(q ask.Question) string {
 	}
 	return out
 }
+
+// YesNo asks a question that has no default.
+func YesNo(ctx context.Context, c *Console, s Style, prompt string) (bool, error) {
+	p := Prompter{Console: c, Style: s}
+	k, err := p.pick(ctx, prompt, []option{{"y", "yes", "yes"}, {"n", "no", "no"}})
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return k.key == "y", err
+}
