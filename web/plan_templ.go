@@ -238,7 +238,7 @@ func Plan(p Page) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.State.Plan.Revision > 1 && len(p.State.Plan.Diff) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<details class=\"revdiff\" open id=\"revdiff\"><summary><svg class=\"chev\" aria-hidden=\"true\"><use href=\"#chev\"></use></svg> What changed since the version you saw last</summary> ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<details class=\"revdiff\" open id=\"revdiff\"><summary><svg class=\"chev\" aria-hidden=\"true\"><use href=\"#i-chev\"></use></svg> What changed since the version you saw last</summary> ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
