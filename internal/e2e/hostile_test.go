@@ -62,7 +62,7 @@ func TestW03WrongHostIsRefused(t *testing.T) {
 func TestW03RebindingInChromium(t *testing.T) {
 	s := startDemo(t)
 	p := newTab(t, "")
-	p.expect("403")
+	p.expect("403", "Cross-Origin-Opener-Policy header has been ignored") // not a secure origin
 	ctx, cancel := p.limited()
 	defer cancel()
 	response, err := chromedp.Run(ctx, chromedp.NavigateResponse("http://rebound.test:"+s.port()+"/#token="+s.token))

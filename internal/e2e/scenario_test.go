@@ -47,10 +47,18 @@ func (p *tab) send(request string) {
 // question is the id of what waits for a decision, "" for nothing.
 func (p *tab) question() string {
 	p.t.Helper()
-	if !p.decision().here() {
+	n := p.decision().lookup()
+	if n == nil {
 		return ""
 	}
-	return call[string](p.decision(), `function () { return this.dataset.id ?? ""; }`)
+	ctx, cancel := p.limited()
+	defer cancel()
+	// The region can go away between the look-up and the call: then nothing waits.
+	id, err := callNode[string](ctx, p, n, `function () { return this.dataset.id ?? ""; }`)
+	if err != nil {
+		return ""
+	}
+	return id
 }
 
 // decide clicks a button of the decision and waits until the question is settled,
