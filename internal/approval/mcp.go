@@ -15,6 +15,8 @@ type ToolAnswer struct {
 	Hash   string    `json:"hash"`
 	Always bool      `json:"always"` // false: always deny
 	Time   time.Time `json:"time"`
+	// Shown is the beginning of what was shown, so that a change can be shown too.
+	Shown string `json:"shown,omitempty"`
 }
 
 // ToolAnswers is CODERRR_HOME/approvals/mcp.json. Safe for concurrent use, also by

@@ -1,0 +1,260 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coderrr/coderrr/internal/mcp/oauth"
+	"github.com/coderrr/coderrr/internal/mcp/wire"
+)
+
+// The default limits of connecting: a first start through a package runner can
+// take most of a minute.
+const (
+	startStdio = 60 * time.Second
+	startHTTP  = 30 * time.Second
+)
+
+// options are what the wire needs to reach the server, with variables filled in.
+func (s *server) options() (wire.Options, error) {
+	cfg, err := s.cfg.expand(s.m.o.Getenv)
+	if err != nil {
+		return wire.Options{}, err
+	}
+	o := wire.Options{
+		Client: wire.Implementation{Name: "coderrr", Title: "Coderrr", Version: s.m.o.Version},
+		Notify: s.notify, Handshake: cfg.Timeout, Idle: cfg.Timeout,
+		MaxText: max(1<<20, 4*s.m.o.MaxResultBytes),
+	}
+	if s.m.o.Workspace != "" {
+		u := url.URL{Scheme: "file", Path: filepath.ToSlash(s.m.o.Workspace)}
+		o.Roots = []wire.Root{{URI: u.String(), Name: filepath.Base(s.m.o.Workspace)}}
+	}
+	if s.m.o.Questions != nil {
+		o.Elicit = s.elicit
+	}
+	if s.m.o.Trace != nil {
+		o.Trace = func(direction string, message []byte) { s.m.o.Trace(s.name, direction, message) }
+	}
+	if cfg.kind() == "stdio" {
+		o.Handshake = max(o.Handshake, 0)
+		if o.Handshake == 0 {
+			o.Handshake = startStdio
+		}
+		o.Command, err = s.m.command(cfg)
+		return o, err
+	}
+	if o.Handshake == 0 {
+		o.Handshake = startHTTP
+	}
+	o.URL, o.Headers = cfg.URL, cfg.Headers
+	if cfg.Transport == "sse" {
+		o.Transport = "sse"
+	}
+	if cfg.Auth != "none" && !hasAuthorization(cfg.Headers) && s.m.o.Vault != nil {
+		o.Auth, err = oauth.New(oauth.Options{
+			Name: s.name, URL: cfg.URL, Vault: s.m.o.Vault, Home: s.m.o.Home,
+			ClientID: cfg.ClientID, Scopes: cfg.Scopes,
+		})
+	}
+	return o, err
+}
+
+// hasAuthorization reports a header the person configured: then no other
+// credentials are looked for.
+func hasAuthorization(headers map[string]string) bool {
+	for k := range headers {
+		if strings.EqualFold(k, "Authorization") {
+			return true
+		}
+	}
+	return false
+}
+
+var variable = regexp.MustCompile(`\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+
+// expand fills ${VAR}, ${VAR:-default} and ${env:VAR} in. A variable that is not
+// set is an error that names the field: sending the text itself, or nothing,
+// would only fail later and less clearly.
+func (c Server) expand(getenv func(string) string) (Server, error) {
+	var missing []string
+	fill := func(field, s string) string {
+		return variable.ReplaceAllStringFunc(s, func(ref string) string {
+			m := variable.FindStringSubmatch(ref)
+			v := getenv(m[2])
+			if v == "" && m[3] == "" {
+				missing = append(missing, fmt.Sprintf("%s needs the environment variable %s, which is not set", field, m[2]))
+			}
+			if v == "" {
+				v = m[4]
+			}
+			return v
+		})
+	}
+	out := c
+	out.URL, out.Command, out.Cwd = fill("url", c.URL), fill("command", c.Command), fill("cwd", c.Cwd)
+	out.Args = slices.Clone(c.Args)
+	for i := range out.Args {
+		out.Args[i] = fill("args", out.Args[i])
+	}
+	out.Env, out.Headers = map[string]string{}, map[string]string{}
+	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
+		out.Env[k] = fill("env."+k, c.Env[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.Headers)) {
+		out.Headers[k] = fill("headers."+k, c.Headers[k])
+	}
+	if len(missing) > 0 {
+		return out, errors.New(strings.Join(missing, "; "))
+	}
+	return out, nil
+}
+
+// command is the child process of a stdio server.
+func (m *Manager) command(cfg Server) (*wire.Command, error) {
+	path, err := m.lookup(cfg.Command, cfg.Env["PATH"])
+	if err != nil {
+		return nil, err
+	}
+	dir, err := m.folder(cfg.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.Command{Path: path, Args: cfg.Args, Env: m.environment(cfg.Env), Dir: dir}, nil
+}
+
+// folder is where a server runs. It is not the workspace by default: a package
+// runner would take programs and settings from what lies there.
+func (m *Manager) folder(cwd string) (string, error) {
+	switch {
+	case cwd == "":
+		cwd = m.o.Getenv("HOME")
+		if runtime.GOOS == "windows" {
+			cwd = m.o.Getenv("USERPROFILE")
+		}
+	case !filepath.IsAbs(cwd):
+		cwd = filepath.Join(m.o.Workspace, cwd)
+	}
+	if cwd == "" {
+		return string(filepath.Separator), nil
+	}
+	if info, err := os.Stat(cwd); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("cwd: %s is not a folder", cwd)
+	}
+	return cwd, nil
+}
+
+// lookup finds a command: an absolute path, or a name on PATH outside the
+// workspace.
+func (m *Manager) lookup(command, configured string) (string, error) {
+	if filepath.IsAbs(command) {
+		if !executable(command) {
+			return "", fmt.Errorf("command: %s is not a program that can be run", command)
+		}
+		return command, nil
+	}
+	if strings.ContainsAny(command, `/\`) {
+		return "", fmt.Errorf("command: %s is relative: give the whole path, or a name that is on PATH", command)
+	}
+	for _, dir := range m.path(configured) {
+		for _, ext := range extensions() {
+			if p := filepath.Join(dir, command+ext); executable(p) {
+				return p, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("command: there is no program %s on PATH (%s): install it, or give the whole path", command, strings.Join(m.path(configured), string(filepath.ListSeparator)))
+}
+
+func extensions() []string {
+	if runtime.GOOS == "windows" {
+		return []string{".exe", ".cmd", ".bat", ""}
+	}
+	return []string{""}
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
+}
+
+// path are the entries of PATH that are absolute and outside the workspace.
+func (m *Manager) path(configured string) []string {
+	if configured == "" {
+		configured = m.o.Getenv("PATH")
+	}
+	var out []string
+	for _, dir := range filepath.SplitList(configured) {
+		if filepath.IsAbs(dir) && !m.inWorkspace(dir) && !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+func (m *Manager) inWorkspace(dir string) bool {
+	ws := m.o.Workspace
+	if ws == "" {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	sep := string(filepath.Separator)
+	return strings.HasPrefix(filepath.Clean(dir)+sep, filepath.Clean(ws)+sep)
+}
+
+// passed are the variables that a server gets from this process: what a program
+// needs to run and to find its caches, and no key.
+func passed() []string {
+	return []string{
+		"HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "TERM", "TMPDIR", "TMP", "TEMP",
+		"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS",
+		"SystemRoot", "SYSTEMDRIVE", "ComSpec", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "ProgramData", "ProgramFiles", "windir",
+	}
+}
+
+// environment is the whole environment of a server: an allow-list, PATH without
+// the workspace, and what is configured for it.
+func (m *Manager) environment(configured map[string]string) []string {
+	all := map[string]string{"PATH": strings.Join(m.path(configured["PATH"]), string(filepath.ListSeparator)), "AGENT": "coderrr"}
+	for _, name := range passed() {
+		if v := m.o.Getenv(name); v != "" {
+			all[name] = v
+		}
+	}
+	for k, v := range configured {
+		if k != "PATH" && k != "" && !strings.ContainsAny(k, "=\x00") {
+			all[k] = v
+		}
+	}
+	out := make([]string, 0, len(all))
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, k+"="+all[k])
+	}
+	return out
+}
+
+// explain names the server and what to do about an error.
+func (s *server) explain(err error) error {
+	if isLogin(err) {
+		return err // it names both
+	}
+	return fmt.Errorf("MCP server %s: %w; `coderrr mcp test %s` shows more", s.name, err, s.name)
+}
+
+func isLogin(err error) bool {
+	var login *oauth.LoginError
+	return errors.As(err, &login)
+}
