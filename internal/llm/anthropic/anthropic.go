@@ -5,7 +5,6 @@ package anthropic
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -40,35 +39,15 @@ func New(o wire.Options) (*Provider, error) {
 // Name is the configured name of the provider.
 func (p *Provider) Name() string { return p.c.Name }
 
-// maxRepairs bounds the attempts with one thing less each.
-const maxRepairs = 5
-
 // Stream makes one call. What the server refuses and is not needed is left out,
 // remembered, and the call is made again.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		gone := false
-		emit := func(d llm.Delta) bool {
-			gone = gone || !yield(d, nil)
-			return !gone
-		}
-		for attempt := 2; ; attempt++ {
-			err := p.once(ctx, req, emit)
-			if err == nil || gone {
-				return
-			}
-			var e *llm.Error
-			why := ""
-			if errors.As(err, &e) && ctx.Err() == nil && attempt <= maxRepairs {
-				why = p.repair(req, e)
-			}
-			if why == "" {
-				yield(nil, err)
-				return
-			}
-			if !emit(llm.Retry{Attempt: attempt, Reason: why}) {
-				return
-			}
+		err := wire.Repeat(ctx, yield,
+			func(emit wire.Emit) error { return p.once(ctx, req, emit) },
+			func(e *llm.Error) string { return p.repair(req, e) })
+		if err != nil {
+			yield(nil, err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ package google
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -42,44 +41,32 @@ func New(o wire.Options) (*Provider, error) {
 // Name is the configured name of the provider.
 func (p *Provider) Name() string { return p.c.Name }
 
-// maxRepairs bounds the attempts with one thing less each.
-const maxRepairs = 5
+// emptyAnswer marks an answer without any part: Gemini sends one now and then.
+const emptyAnswer = "EMPTY"
 
 // Stream makes one call. What the server refuses and is not needed is left out,
 // remembered, and the call is made again; an answer without any part is asked for
 // once more.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		gone, empty, again := false, false, false
-		emit := func(d llm.Delta) bool {
-			if done, ok := d.(llm.Done); ok && !again && done.Stop == llm.StopEndTurn && len(done.Message.Blocks) == 0 {
-				empty = true
-				return true
+		again := false
+		once := func(emit wire.Emit) error {
+			empty := false
+			err := p.once(ctx, req, func(d llm.Delta) bool {
+				if done, ok := d.(llm.Done); ok && !again && done.Stop == llm.StopEndTurn && len(done.Message.Blocks) == 0 {
+					empty = true
+					return true
+				}
+				return emit(d)
+			})
+			if err == nil && empty {
+				again = true
+				return &llm.Error{Provider: p.c.Name, Model: req.Model, Kind: llm.KindTruncated, Code: emptyAnswer, Message: "the answer was empty"}
 			}
-			gone = gone || !yield(d, nil)
-			return !gone
+			return err
 		}
-		for attempt := 2; ; attempt++ {
-			err := p.once(ctx, req, emit)
-			why := ""
-			var e *llm.Error
-			switch {
-			case gone:
-				return
-			case err == nil && empty && !again:
-				again, why = true, "the answer was empty"
-			case err == nil:
-				return
-			case errors.As(err, &e) && ctx.Err() == nil && attempt <= maxRepairs:
-				why = p.repair(req, e)
-			}
-			if why == "" {
-				yield(nil, err)
-				return
-			}
-			if !emit(llm.Retry{Attempt: attempt, Reason: why}) {
-				return
-			}
+		if err := wire.Repeat(ctx, yield, once, func(e *llm.Error) string { return p.repair(req, e) }); err != nil {
+			yield(nil, err)
 		}
 	}
 }

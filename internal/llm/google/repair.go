@@ -20,6 +20,9 @@ func (p *Provider) repair(req llm.Request, e *llm.Error) string {
 		}
 		return ""
 	}
+	if e.Code == emptyAnswer {
+		return e.Message
+	}
 	low := strings.ToLower(strings.ReplaceAll(e.Message, "_", ""))
 	if e.Kind == llm.KindHistory && strings.Contains(low, "signature") {
 		return learn(dropReplay, "the replayed signatures were refused; they are left out")

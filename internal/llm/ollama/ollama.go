@@ -67,9 +67,6 @@ func New(o Options) (*Provider, error) {
 // Name is the configured name of the provider.
 func (p *Provider) Name() string { return p.c.Name }
 
-// maxRepairs bounds the attempts with one thing less each.
-const maxRepairs = 4
-
 // Stream makes one call. What the server refuses and is not needed is left out,
 // remembered, and the call is made again.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
@@ -78,32 +75,15 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.De
 			p.o.Fallback.Stream(ctx, req)(yield)
 			return
 		}
-		gone := false
-		emit := func(d llm.Delta) bool {
-			gone = gone || !yield(d, nil)
-			return !gone
-		}
-		for attempt := 2; ; attempt++ {
-			err := p.once(ctx, req, emit)
-			if err == nil || gone {
-				return
-			}
-			var e *llm.Error
-			why := ""
-			if errors.As(err, &e) && ctx.Err() == nil && attempt <= maxRepairs {
-				if p.missing(e) {
-					p.o.Fallback.Stream(ctx, req)(yield)
-					return
-				}
-				why = p.repair(req, e)
-			}
-			if why == "" {
-				yield(nil, err)
-				return
-			}
-			if !emit(llm.Retry{Attempt: attempt, Reason: why}) {
-				return
-			}
+		err := wire.Repeat(ctx, yield,
+			func(emit wire.Emit) error { return p.once(ctx, req, emit) },
+			func(e *llm.Error) string { return p.repair(req, e) })
+		switch {
+		case err == nil:
+		case p.missing(err):
+			p.o.Fallback.Stream(ctx, req)(yield)
+		default:
+			yield(nil, err)
 		}
 	}
 }
@@ -116,8 +96,9 @@ func (p *Provider) fallsBack() bool {
 
 // missing notes that the server has no chat endpoint of Ollama's; it reports
 // whether the fallback can take over.
-func (p *Provider) missing(e *llm.Error) bool {
-	if e.Status != http.StatusNotFound || e.Kind != llm.KindBadResponse {
+func (p *Provider) missing(err error) bool {
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Status != http.StatusNotFound || e.Kind != llm.KindBadResponse {
 		return false
 	}
 	p.mu.Lock()

@@ -163,6 +163,18 @@ func (c *chat) Marker() error {
 	return nil
 }
 
+// Short explains a stream without a single chunk: LM Studio sends one, with status
+// 200, when the prompt does not fit.
+func (c *chat) Short() *llm.Error {
+	if !c.p.d.EmptyIsFull || c.chunks > 0 {
+		return nil
+	}
+	return &llm.Error{
+		Kind:    llm.KindContextLength,
+		Message: "the server sent an empty answer, which it does when the prompt is longer than the context it loaded the model with",
+	}
+}
+
 // Finished reports whether the turn is known to be over.
 func (c *chat) Finished() bool {
 	return c.ended || c.finish != "" || c.failure != nil

@@ -95,12 +95,21 @@ func left(ctx context.Context) bool {
 	return cause != nil && !errors.As(cause, &over) && !errors.As(cause, &silent)
 }
 
+// knowing is a decoder that may know why a stream ended early; nil means it does
+// not.
+type knowing interface{ Short() *llm.Error }
+
 // cut is the error of an answer that ended before its finish.
 func (c *Client) cut(ctx context.Context, call Call, d Decoder, err error) error {
 	if errors.Is(err, sse.ErrTooLong) {
 		return c.fail(call, d, &llm.Error{Kind: llm.KindBadResponse, Message: err.Error()})
 	}
 	if errors.Is(err, io.EOF) && context.Cause(ctx) == nil {
+		if k, ok := d.(knowing); ok {
+			if e := k.Short(); e != nil {
+				return c.fail(call, d, e)
+			}
+		}
 		return c.fail(call, d, &llm.Error{Kind: llm.KindTruncated, Message: "the stream ended before the answer was finished"})
 	}
 	broken := c.broken(ctx, call.Model, err, llm.KindTruncated)
