@@ -237,7 +237,7 @@ func explain(ctx context.Context, app App, say func(string)) error {
 	}
 	info := box.Info()
 	yes := map[bool]string{true: "yes", false: "NO"}
-	say(fmt.Sprintf("tier: %s. %s", info.Tier, term.OneLine(info.Summary)))
+	say("tier: " + term.OneLine(doctor.Tier(info)))
 	say("your working tree cannot be changed: " + yes[info.Isolation.WorkingTree])
 	say("your other files are out of reach:   " + yes[info.Isolation.Files])
 	say("no network unless allowed:           " + yes[info.Isolation.Network])

@@ -163,12 +163,20 @@ func (s Subject) sandbox(ctx context.Context) (r Result) {
 		}
 	}()
 	info := box.Info()
-	r = Result{Status: OK, Detail: strings.TrimSpace(string(info.Tier) + ": " + info.Summary), Remedy: info.Better}
+	r = Result{Status: OK, Detail: Tier(info), Remedy: info.Better}
 	if !info.Isolation.Files {
 		r.Status = Warn
 		r.Detail = strings.TrimSpace(r.Detail + " " + info.Limits)
 	}
 	return r
+}
+
+// Tier is a sandbox in one line that begins with its tier.
+func Tier(info sandbox.Info) string {
+	if strings.HasPrefix(info.Summary, string(info.Tier)) {
+		return info.Summary
+	}
+	return strings.TrimSuffix(string(info.Tier)+": "+info.Summary, ": ")
 }
 
 func (s Subject) workspace(context.Context) Result {

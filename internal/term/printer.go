@@ -35,8 +35,8 @@ type Options struct {
 	Stream bool
 	// Usage adds tokens and cost to the result.
 	Usage bool
-	// Shown is what a person answers questions with here; others' answers are
-	// told, these are not.
+	// By is how a person who sits here answers: they saw what they typed, so only
+	// others' answers are told.
 	By ask.By
 }
 
@@ -49,6 +49,7 @@ type Printer struct {
 	think   flow
 	thought string
 	calls   map[string]*call
+	told    map[string]bool   // calls whose effect was printed
 	tasks   map[string]string // id → title
 	plan    string            // hash last printed
 	err     error
@@ -66,7 +67,7 @@ func NewPrinter(o Options) *Printer {
 	return &Printer{
 		o:    o,
 		text: flow{w: words, style: o.Style}, think: flow{w: o.Progress, style: o.Style, indent: "  "},
-		calls: map[string]*call{}, tasks: map[string]string{}, asked: map[string]chan struct{}{},
+		calls: map[string]*call{}, told: map[string]bool{}, tasks: map[string]string{}, asked: map[string]chan struct{}{},
 	}
 }
 

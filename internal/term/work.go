@@ -87,15 +87,20 @@ func (p *Printer) toolFinished(d event.ToolFinished) {
 		}
 		delete(p.calls, d.ID)
 	}
+	if d.OK && p.o.Level != Verbose && p.toldBy(d) {
+		return
+	}
 	mark := s.green(s.sign("✓", "ok"))
 	if !d.OK {
 		mark = s.red(s.sign("✗", "failed"))
 	}
 	text := d.Display
-	if text == "" {
+	switch {
+	case text == "":
 		text = d.Name
-	} else if !strings.HasPrefix(text, d.Name) {
-		text = d.Name + ": " + text
+	case strings.HasPrefix(text, d.Name):
+	case strings.HasPrefix(d.Name, "mcp__"), !d.OK:
+		text = d.Name + ": " + text // a server's own words do not say who speaks
 	}
 	p.line("  " + mark + " " + s.cut(OneLine(text), s.width()-10) + "\n")
 	if p.o.Level == Verbose && d.Content != "" {
@@ -103,8 +108,23 @@ func (p *Printer) toolFinished(d event.ToolFinished) {
 	}
 }
 
+// toldBy reports whether what a call did was printed as an event of its own: the
+// change of a file, a document, a task.
+func (p *Printer) toldBy(d event.ToolFinished) bool {
+	switch d.Name {
+	case "create_spec", "write_spec", "update_task":
+		return true
+	}
+	told := p.told[d.ID]
+	delete(p.told, d.ID)
+	return told
+}
+
 func (p *Printer) fileChanged(d event.FileChanged) {
 	s := p.o.Style
+	if d.Call != "" {
+		p.told[d.Call] = true
+	}
 	name := OneLine(d.Path)
 	if d.From != "" {
 		name = OneLine(d.From) + s.sign(" → ", " -> ") + name
