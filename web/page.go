@@ -68,6 +68,9 @@ func (p Page) state() string {
 	if p.Stopping && p.State.Outcome == nil {
 		return "stopping"
 	}
+	if p.broken() {
+		return string(view.Stopped)
+	}
 	return string(run)
 }
 
@@ -76,11 +79,17 @@ func (p Page) status() string {
 	if p.Stopping && p.State.Outcome == nil {
 		return "Stopping…"
 	}
-	if p.Session != "" && !p.Running && p.State.Outcome == nil {
+	if p.broken() {
 		return "Stopped"
 	}
 	_, text := p.State.Status()
 	return text
+}
+
+// broken reports a session that ended without saying so: its process died, or it
+// runs elsewhere.
+func (p Page) broken() bool {
+	return p.Session != "" && !p.Running && p.State.Outcome == nil
 }
 
 // tabTitle is the title of the browser tab.
