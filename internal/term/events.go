@@ -7,6 +7,9 @@ import (
 	"github.com/coderrr/coderrr/internal/event"
 )
 
+// proofColumns is how much of a proving command is shown.
+const proofColumns = 48
+
 func (p *Printer) started(d event.SessionStarted) {
 	s := p.o.Style
 	network := "network off"
@@ -91,13 +94,23 @@ func (s Style) planDiff(unified string) string {
 
 func (p *Printer) task(d event.TaskUpdated) {
 	s := p.o.Style
+	was := p.status[d.ID]
+	p.status[d.ID] = d.Status
+	if was == d.Status {
+		text := "  " + OneLine(d.ID) + " is proved by this run"
+		if d.Evidence == nil {
+			text = "  " + OneLine(d.ID) + " is no longer proved: its files changed"
+		}
+		p.line(s.dim(text) + "\n")
+		return
+	}
 	sign := map[string]string{"in_progress": s.sign("▶", ">"), "done": s.sign("✓", "done"), "blocked": s.sign("✗", "blocked")}[d.Status]
 	if sign == "" {
 		sign = s.sign("○", "-")
 	}
 	text := fmt.Sprintf("%s %s %s: %s", sign, OneLine(d.ID), OneLine(p.tasks[d.ID]), strings.ReplaceAll(OneLine(d.Status), "_", " "))
 	if e := d.Evidence; e != nil {
-		text += fmt.Sprintf(", proved by %q (exit %d)", OneLine(e.Command), e.ExitCode)
+		text += fmt.Sprintf(", proved by %q (exit %d)", s.cut(OneLine(e.Command), proofColumns), e.ExitCode)
 	} else if d.Status == "done" {
 		text += ", not proved by a sandbox run"
 	}
@@ -192,7 +205,7 @@ func (p *Printer) finished(d event.SessionFinished) {
 	if d.Status == "needs_approval" && d.PlanHash != "" {
 		b.WriteString("  plan hash: " + OneLine(d.PlanHash) + "\n")
 	}
-	if p.o.Usage {
+	if p.o.Usage && d.Usage.Input+d.Usage.CacheRead+d.Usage.CacheWrite+d.Usage.Output > 0 {
 		b.WriteString("  " + s.dim(usageWords(d.Usage)) + "\n")
 	}
 	p.must(out, b.String())

@@ -51,6 +51,7 @@ type Printer struct {
 	calls   map[string]*call
 	told    map[string]bool   // calls whose effect was printed
 	tasks   map[string]string // id → title
+	status  map[string]string // of tasks, last printed
 	plan    string            // hash last printed
 	err     error
 
@@ -67,7 +68,7 @@ func NewPrinter(o Options) *Printer {
 	return &Printer{
 		o:    o,
 		text: flow{w: words, style: o.Style}, think: flow{w: o.Progress, style: o.Style, indent: "  "},
-		calls: map[string]*call{}, told: map[string]bool{}, tasks: map[string]string{}, asked: map[string]chan struct{}{},
+		calls: map[string]*call{}, told: map[string]bool{}, tasks: map[string]string{}, status: map[string]string{}, asked: map[string]chan struct{}{},
 	}
 }
 

@@ -59,6 +59,8 @@ func session() []event.Payload {
 		event.ToolOutput{ID: "c2", Stream: "stderr", Text: "the end, without a line feed"},
 		event.ToolFinished{ID: "c2", Name: "run_in_sandbox", OK: true, Display: "sh test.sh: exit 0 in 0.4 s"},
 		event.ToolFinished{ID: "c3", Name: "edit_file", OK: false, Display: "no match for old_string in greet.sh, which goes on for longer than the line has room for in most of the terminals that people use"},
+		event.TaskUpdated{ID: "T001", Status: "in_progress", Evidence: &event.Evidence{Command: "sh test.sh"}},
+		event.TaskUpdated{ID: "T001", Status: "in_progress"},
 		event.TaskUpdated{ID: "T001", Status: "done", Evidence: &event.Evidence{Command: "sh test.sh"}},
 		event.TaskUpdated{ID: "T002", Status: "done"},
 		event.RetryScheduled{InMS: 1500, Attempt: 2, Reason: "overloaded"},
