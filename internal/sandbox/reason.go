@@ -12,6 +12,13 @@ func TimeoutReason(limit time.Duration) string {
 		"or raise sandbox.timeout; a server or a watcher never ends by itself", limit)
 }
 
+// MemoryReason says that a command was stopped for its memory, limit being in
+// mebibytes.
+func MemoryReason(limit string) string {
+	return "out of memory: the command used more than the sandbox's " + limit + " MB " +
+		"(raise sandbox.memory_mb, or make the command use less)"
+}
+
 // noNetwork are words of programs that failed for lack of a network, in lower
 // case.
 func noNetwork() []string {

@@ -90,7 +90,7 @@ func Open(ctx context.Context, o Options) (sandbox.Sandbox, error) {
 	case "confined":
 		return openConfined(ctx, o)
 	case "scratch":
-		return openScratch(o)
+		return openScratch(ctx, o)
 	case "docker":
 		return nil, fmt.Errorf("%w: the docker tier cannot be used here; sandbox.tier = \"auto\" takes the best there is",
 			sandbox.ErrUnavailable)
@@ -98,17 +98,47 @@ func Open(ctx context.Context, o Options) (sandbox.Sandbox, error) {
 	return nil, fmt.Errorf("sandbox.tier is %q; it must be auto, confined, docker or scratch", o.Tier)
 }
 
+// openAuto tries the tiers from the best on and remembers why the better ones
+// cannot be had.
 func openAuto(ctx context.Context, o Options) (sandbox.Sandbox, error) {
-	s, err := openConfined(ctx, o)
-	if err == nil || ctx.Err() != nil {
-		return s, err
+	var passed []string
+	for _, try := range []func(context.Context, Options) (sandbox.Sandbox, error){openConfined, openLandlock} {
+		s, err := try(ctx, o)
+		switch {
+		case err == nil:
+			return explained{s, passed}, nil
+		case ctx.Err() != nil:
+			return nil, err
+		}
+		passed = append(passed, err.Error())
 	}
-	return openScratch(o)
+	s, err := openScratch(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return explained{s, passed}, nil
 }
 
-func openScratch(o Options) (sandbox.Sandbox, error) {
-	return scratch.Open(scratch.Options{
-		Workspace: o.Workspace, Dir: o.Dir, Home: o.home(), Timeout: o.Timeout,
-		MemoryMB: o.MemoryMB, Network: true, Env: o.Env, Host: o.Host,
-	})
+// explained is a sandbox that also says which better ones were tried.
+type explained struct {
+	sandbox.Sandbox
+	passed []string
+}
+
+// Explain implements sandbox.Explainer.
+func (e explained) Explain() sandbox.Explanation {
+	var x sandbox.Explanation
+	if s, ok := e.Sandbox.(sandbox.Explainer); ok {
+		x = s.Explain()
+	}
+	x.Passed = e.passed
+	return x
+}
+
+// openCopy opens the scratch package's sandbox with a runner; a nil runner
+// contains nothing.
+func openCopy(o Options, c scratch.Options) (sandbox.Sandbox, error) {
+	c.Workspace, c.Dir, c.Home, c.Timeout = o.Workspace, o.Dir, o.home(), o.Timeout
+	c.MemoryMB, c.Env, c.Host = o.MemoryMB, o.Env, o.Host
+	return scratch.Open(c)
 }

@@ -5,10 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/coderrr/coderrr/internal/sandbox"
 	"github.com/coderrr/coderrr/internal/sandbox/procs"
 )
 
@@ -79,8 +81,7 @@ func (g *guard) run() {
 func (g *guard) look() string {
 	if limit := int64(g.h.MemoryMB) << 20; limit > 0 {
 		if procs.Memory(procs.Below(procs.List(), g.init.Pid, nil), limit) > limit {
-			return fmt.Sprintf("out of memory: the command used more than the sandbox's %d MB "+
-				"(raise sandbox.memory_mb, or make the command use less)", g.h.MemoryMB)
+			return sandbox.MemoryReason(strconv.Itoa(g.h.MemoryMB))
 		}
 	}
 	if g.fillsHome() {

@@ -26,7 +26,7 @@ const (
 // at once; in a run as the helper it does the helper's work and does not
 // return.
 func Init() {
-	if os.Args[0] != Arg0 {
+	if !isHelper(os.Args[0]) {
 		return
 	}
 	stage := ""
@@ -50,6 +50,10 @@ func runStage(stage string) int {
 		return 0
 	case "init":
 		return initStage()
+	case "supervise":
+		return supervise()
+	case "fence":
+		return fenceStage()
 	}
 	return exitSetup
 }

@@ -223,9 +223,21 @@ func (s *spec) binds() []point {
 	for _, b := range s.Binds {
 		p := point{path: b.Path}
 		if b.Kind == bindCache {
-			p.mount = func(dst string) error { return s.cache(b, dst) }
+			p.mount = func(dst string) error {
+				if err := s.cache(b, dst); err == nil || s.Copy == "" {
+					return err
+				}
+				// Where the workspace takes no overlay, its neighbours may not either.
+				return bindMount(b.Source, dst, bindOptions{})
+			}
 		} else {
-			p.mount = func(dst string) error { return bindMount(b.Source, dst, bindOptions{idmap: s.idmap()}) }
+			p.mount = func(dst string) error {
+				err := bindMount(b.Source, dst, bindOptions{idmap: s.idmap()})
+				if err != nil && s.Root { // what only root may read is then not readable
+					err = bindMount(b.Source, dst, bindOptions{})
+				}
+				return err
+			}
 		}
 		out = append(out, p)
 	}

@@ -152,6 +152,17 @@ const agentEnv = "CODERRR_TEST_AGENT"
 
 func agent(dir string) {
 	exe, _ := os.Executable()
+	if kind := os.Getenv("CODERRR_TEST_KIND"); kind != "" {
+		n, _ := strconv.Atoi(kind)
+		s, err := openCopyAt(filepath.Join(dir, "ws"), dir, exe, confined.Kind(n))
+		if err == nil {
+			_, err = s.Run(context.Background(), sandbox.Command{
+				Line: os.Getenv("CODERRR_TEST_LINE"), Output: func(_, text string) { fmt.Print(text) },
+			})
+		}
+		fmt.Println("FAILED", err)
+		return
+	}
 	s, err := confined.Open(context.Background(), confined.Options{
 		Workspace: filepath.Join(dir, "ws"), Dir: filepath.Join(dir, "s"), HomeCache: filepath.Join(dir, "home"), Helper: exe,
 	})

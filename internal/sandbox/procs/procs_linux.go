@@ -118,3 +118,28 @@ func share(pid int, page int64) int64 {
 	shared, _ := strconv.ParseInt(f[2], 10, 64)
 	return (resident - shared) * page
 }
+
+// Threads counts the threads of the processes that belong to the user uid.
+func Threads(uid int) int {
+	n := 0
+	for _, p := range List() {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/status")
+		if err != nil {
+			continue
+		}
+		mine, threads := false, 0
+		for line := range strings.Lines(string(b)) {
+			if v, ok := strings.CutPrefix(line, "Uid:"); ok {
+				f := strings.Fields(v)
+				mine = len(f) > 0 && f[0] == strconv.Itoa(uid)
+			}
+			if v, ok := strings.CutPrefix(line, "Threads:"); ok {
+				threads, _ = strconv.Atoi(strings.TrimSpace(v))
+			}
+		}
+		if mine {
+			n += threads
+		}
+	}
+	return n
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -80,8 +81,7 @@ func (w *watch) run(ctx context.Context, done <-chan struct{}) {
 			rss := w.observe()
 			if limit := int64(w.process.MemoryMB) << 20; limit > 0 && rss > limit {
 				w.killed = true
-				w.reason = fmt.Sprintf("out of memory: the command used more than the sandbox's %d MB "+
-					"(raise sandbox.memory_mb, or make the command use less)", w.process.MemoryMB)
+				w.reason = sandbox.MemoryReason(strconv.Itoa(w.process.MemoryMB))
 				w.killAll()
 				return
 			}

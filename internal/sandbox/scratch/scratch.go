@@ -33,7 +33,8 @@ type Options struct {
 	Host      []string       // the environment to take from; nil means os.Environ
 	Runner    sandbox.Runner // nil means directly, not contained
 	Info      sandbox.Info
-	Skip      []string // paths left out of the copy besides .coderrr
+	Skip      []string        // paths left out of the copy besides .coderrr
+	Entries   []sandbox.Entry // what commands see besides, for Explain
 }
 
 // Sandbox is the scratch tier, or one that contains a copy by its Runner.
@@ -46,7 +47,10 @@ type Sandbox struct {
 	gate   *sandbox.Gate
 }
 
-var _ sandbox.Sandbox = (*Sandbox)(nil)
+var (
+	_ sandbox.Sandbox   = (*Sandbox)(nil)
+	_ sandbox.Explainer = (*Sandbox)(nil)
+)
 
 // Open makes the sandbox's directories. The copy is made by the first command.
 func Open(o Options) (*Sandbox, error) {
@@ -114,6 +118,33 @@ func (s *Sandbox) Info() sandbox.Info { return s.o.Info }
 // Dir is where the copy is, for listing what commands made.
 func (s *Sandbox) Dir() string { return s.mirror.Dir() }
 
+// Explain implements sandbox.Explainer.
+func (s *Sandbox) Explain() sandbox.Explanation {
+	e := sandbox.Explanation{Info: s.o.Info, Env: s.env(), Entries: []sandbox.Entry{
+		{Path: s.o.Workspace, Access: sandbox.Private, Why: "commands work on a copy of it, brought up to date before each"},
+		{Path: filepath.Join(s.o.Workspace, ".coderrr"), Access: sandbox.Hidden, Why: "Coderrr's own files are not copied"},
+		{Path: s.o.Home, Access: sandbox.Write, Why: "HOME for commands, kept for this workspace"},
+		{Path: s.temp, Access: sandbox.Write, Why: "TMPDIR for commands"},
+	}}
+	if s.o.Entries == nil {
+		e.Entries = append(e.Entries, sandbox.Entry{
+			Path: "everything else", Access: sandbox.Write, Why: "this tier does not contain commands: they may do what you may",
+		})
+	}
+	e.Entries = append(e.Entries, s.o.Entries...)
+	e.Limits = []string{fmt.Sprintf("time: %s unless the command says otherwise", s.o.Timeout)}
+	if s.o.MemoryMB > 0 {
+		e.Limits = append(e.Limits, fmt.Sprintf("memory: %d MB for all processes of a command together", s.o.MemoryMB))
+	}
+	return e
+}
+
+func (s *Sandbox) env() []string {
+	return sandbox.Env(sandbox.EnvOptions{
+		Host: s.o.Host, Tier: s.o.Info.Tier, Home: s.o.Home, Temp: s.temp, Extra: s.o.Env,
+	})
+}
+
 // Run implements sandbox.Sandbox.
 func (s *Sandbox) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Result, error) {
 	ctx, done, err := s.gate.Enter(ctx, cmd)
@@ -146,9 +177,7 @@ func (s *Sandbox) run(ctx context.Context, cmd sandbox.Command) (sandbox.Result,
 	return sandbox.Execute(ctx, cmd, network, func(ctx context.Context, stdout, stderr *os.File) (sandbox.Exit, error) {
 		return s.runner.Run(ctx, sandbox.Process{
 			Dir: s.mirror.Dir(), Line: cmd.Line, Home: s.o.Home, Temp: s.temp,
-			Env: sandbox.Env(sandbox.EnvOptions{
-				Host: s.o.Host, Tier: s.o.Info.Tier, Home: s.o.Home, Temp: s.temp, Extra: s.o.Env,
-			}),
+			Env:    s.env(),
 			Stdout: stdout, Stderr: stderr, Network: network, MemoryMB: s.o.MemoryMB,
 		})
 	})

@@ -126,7 +126,7 @@ func (m *Mirror) Sync(ctx context.Context, mode Mode) (Report, error) {
 		return Report{}, fmt.Errorf("reading the workspace: %w", err)
 	}
 	defer func() { _ = src.Close() }()
-	dst, err := os.OpenRoot(m.dst)
+	dst, err := m.openCopy()
 	if err != nil {
 		return Report{}, fmt.Errorf("opening the sandbox's copy: %w", err)
 	}
@@ -146,6 +146,30 @@ func (m *Mirror) Sync(ctx context.Context, mode Mode) (Report, error) {
 		return s.report, fmt.Errorf("copying the workspace: %w", err)
 	}
 	return s.report, nil
+}
+
+// openCopy opens the copy's directory. A command can have taken its permissions
+// away, or, where it was not contained, have put a link in its place: what that
+// leads to must not be made equal to the source.
+func (m *Mirror) openCopy() (*os.Root, error) {
+	if info, err := os.Lstat(m.dst); err != nil || !info.IsDir() {
+		m.synced = false
+		if err := os.RemoveAll(m.dst); err != nil {
+			return nil, err
+		}
+		if err := os.MkdirAll(m.dst, 0o700); err != nil {
+			return nil, err
+		}
+		if m.owner >= 0 {
+			if err := os.Lchown(m.dst, m.owner, m.owner); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := os.Chmod(m.dst, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(m.dst)
 }
 
 // after returns a time later than that of any change made so far, by the clock
