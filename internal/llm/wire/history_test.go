@@ -14,13 +14,13 @@ import (
 	"github.com/coderrr/coderrr/internal/llm/wire"
 )
 
-var ours = llm.Origin{Provider: "p", Model: "m"}
+func ours() llm.Origin { return llm.Origin{Provider: "p", Model: "m"} }
 
 // conversations draws histories as they come out of cancelled, resumed and switched
 // sessions: anything goes.
 func conversations() *rapid.Generator[[]llm.Message] {
 	id := rapid.SampledFrom([]string{"", "a", "b", "c", "functions.x:0"})
-	origin := rapid.SampledFrom([]llm.Origin{ours, {}, {Provider: "p", Model: "other"}})
+	origin := rapid.SampledFrom([]llm.Origin{ours(), {}, {Provider: "p", Model: "other"}})
 	block := rapid.Custom(func(t *rapid.T) llm.Block {
 		o := origin.Draw(t, "origin")
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
@@ -58,7 +58,7 @@ func TestTidyHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		msgs := conversations().Draw(t, "messages")
 		before := fmt.Sprint(msgs)
-		out := wire.Tidy(msgs, wire.Keep(ours))
+		out := wire.Tidy(msgs, wire.Keep(ours()))
 		if fmt.Sprint(msgs) != before {
 			t.Fatal("the input was changed")
 		}
@@ -83,7 +83,7 @@ func TestTidyHolds(t *testing.T) {
 				}
 			}
 		}
-		if again := wire.Tidy(out, wire.Keep(ours)); fmt.Sprint(again) != fmt.Sprint(out) {
+		if again := wire.Tidy(out, wire.Keep(ours())); fmt.Sprint(again) != fmt.Sprint(out) {
 			t.Fatalf("not stable:\n%v\n%v", out, again)
 		}
 	})
@@ -98,15 +98,15 @@ func checkBlocks(t *rapid.T, m llm.Message) {
 				t.Fatal("empty text")
 			}
 		case llm.Thinking:
-			if b.Origin != ours || m.Role != llm.Assistant || i == len(m.Blocks)-1 {
+			if b.Origin != ours() || m.Role != llm.Assistant || i == len(m.Blocks)-1 {
 				t.Fatal("thinking where it must not be")
 			}
 		case llm.Opaque:
-			if b.Origin != ours {
+			if b.Origin != ours() {
 				t.Fatal("a foreign item")
 			}
 		case llm.ToolUse:
-			if m.Role != llm.Assistant || b.Origin != ours && b.Signature != "" {
+			if m.Role != llm.Assistant || b.Origin != ours() && b.Signature != "" {
 				t.Fatal("a call with a foreign signature")
 			}
 		case llm.ToolResult:
