@@ -49,6 +49,10 @@ screenshots: build ## pictures of the browser UI into artifacts/
 	cd internal/e2e && $(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) CODERRR_ARTIFACTS=$(CURDIR)/artifacts \
 		$(GO) test -count=1 ./...
 
+.PHONY: conformance
+conformance: ## the official MCP conformance suite (from npm) against our client
+	@GO='$(GO)' scripts/conformance
+
 .PHONY: lint
 lint: ## gofumpt, vet, staticcheck, errcheck
 	@GO='$(GO)' scripts/lint

@@ -99,8 +99,6 @@ var pending = []string{
 	"internal/acp",
 	"internal/doctor",
 	"internal/guidance",
-	"internal/mcp/conformance",
-	"internal/mcp/login",
 	"internal/sandbox/docker",
 	"internal/skills",
 	"internal/tools/fs",
@@ -131,7 +129,7 @@ var only = []restriction{
 		"net/http",
 		[]string{
 			"internal/llm/wire", "internal/llm/anthropic", "internal/llm/openai", "internal/llm/google",
-			"internal/llm/ollama", "internal/llm/cassette", "internal/llm/llmtest", "internal/mcp/wire", "internal/mcp/oauth", "internal/mcp/login",
+			"internal/llm/ollama", "internal/llm/cassette", "internal/llm/llmtest", "internal/mcp/wire", "internal/mcp/oauth", "internal/mcp/login", "internal/mcp/conformance",
 			"internal/skills", "internal/server", "internal/app",
 		},
 		"only these talk to a network, so a reader knows where data can leave",
