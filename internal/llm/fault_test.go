@@ -245,7 +245,8 @@ func TestCancelAndBreak(t *testing.T) {
 	require.Less(t, time.Since(at), 200*time.Millisecond)
 	<-closed
 
-	for range p.Stream(t.Context(), ask("m")) {
+	for _, err := range p.Stream(t.Context(), ask("m")) {
+		require.NoError(t, err)
 		break
 	}
 	<-closed

@@ -126,7 +126,8 @@ func TestR10RetryCancel(t *testing.T) {
 // A consumer that leaves is not called again.
 func TestRetryBreak(t *testing.T) {
 	inner := &flaky{errs: []error{kind(llm.KindServer)}}
-	for range llm.WithRetry(inner, llm.RetryPolicy{}).Stream(t.Context(), llm.Request{}) {
+	for _, err := range llm.WithRetry(inner, llm.RetryPolicy{}).Stream(t.Context(), llm.Request{}) {
+		require.NoError(t, err)
 		break
 	}
 	require.Equal(t, 1, inner.calls)

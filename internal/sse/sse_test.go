@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -127,7 +129,16 @@ func TestReaderDoesNotWaitPastTheBlankLine(t *testing.T) {
 	}
 }
 
+// FuzzSSE is seeded with every recorded answer of the model adapters.
 func FuzzSSE(f *testing.F) {
+	recorded, err := filepath.Glob(filepath.Join("..", "llm", "testdata", "*", "*.sse"))
+	require.NoError(f, err)
+	require.NotEmpty(f, recorded)
+	for _, path := range recorded {
+		body, err := os.ReadFile(path)
+		require.NoError(f, err)
+		f.Add(body, 7)
+	}
 	f.Add([]byte("data: a\n\n"), 1)
 	f.Add([]byte("\xef\xbb\xbfevent: e\r\ndata: a\rdata: b\n\r\n: c\ndata"), 3)
 	f.Fuzz(func(t *testing.T, in []byte, size int) {

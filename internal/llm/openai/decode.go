@@ -78,6 +78,9 @@ func (c *chat) Event(data []byte, emit wire.Emit) (wire.Progress, error) {
 			c.native = choice.Native
 		}
 	}
+	if !c.release(emit) {
+		return 0, wire.Stopped()
+	}
 	switch {
 	case c.Finished():
 		return wire.Finishing, nil
@@ -158,9 +161,21 @@ func (c *chat) say(s string, emit wire.Emit) bool {
 }
 
 // Marker takes [DONE]: it ends an answer even without a finish reason.
-func (c *chat) Marker() error {
+func (c *chat) Marker(emit wire.Emit) error {
 	c.ended = true
+	if !c.release(emit) {
+		return wire.Stopped()
+	}
 	return nil
+}
+
+// release shows what the splitter held back, once the turn is over.
+func (c *chat) release(emit wire.Emit) bool {
+	if c.split == nil || !c.Finished() {
+		return true
+	}
+	text, thinking := c.split.rest()
+	return c.think(thinking, emit) && c.say(text, emit)
 }
 
 // Short explains a stream without a single chunk: LM Studio sends one, with status

@@ -18,6 +18,7 @@ type thinkState int
 const (
 	thinkUnknown thinkState = iota
 	thinkInside
+	thinkGap // between the end tag and the answer: line ends are dropped
 	thinkAfter
 )
 
@@ -28,7 +29,13 @@ const (
 
 // push takes the next piece and returns what of it is answer and what is thinking.
 func (s *splitter) push(piece string) (text, thinking string) {
-	if s.state == thinkAfter {
+	if s.state == thinkGap {
+		piece = strings.TrimLeft(piece, "\r\n")
+		if piece != "" {
+			s.state = thinkAfter
+		}
+	}
+	if s.state >= thinkGap {
 		return piece, ""
 	}
 	s.held += piece
@@ -47,8 +54,9 @@ func (s *splitter) push(piece string) (text, thinking string) {
 	}
 	if i := strings.Index(s.held, closeTag); i >= 0 {
 		thinking = s.held[:i]
-		text = strings.TrimLeft(s.held[i+len(closeTag):], "\r\n")
-		s.held, s.state = "", thinkAfter
+		text = s.held[i+len(closeTag):]
+		s.held, s.state = "", thinkGap
+		text, _ = s.push(text)
 		return text, thinking
 	}
 	keep := 0

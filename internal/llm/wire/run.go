@@ -155,7 +155,7 @@ func (c *Client) pump(src source, d Decoder, w *watch, emit Emit) error {
 		data = bytes.TrimSpace(data)
 		if !isJSON(data) {
 			if string(data) == "[DONE]" {
-				return marker(d)
+				return marker(d, emit)
 			}
 			continue
 		}
@@ -178,12 +178,12 @@ func (c *Client) pump(src source, d Decoder, w *watch, emit Emit) error {
 }
 
 // doner is a decoder for which [DONE] alone ends an answer.
-type doner interface{ Marker() error }
+type doner interface{ Marker(emit Emit) error }
 
 // marker takes [DONE]. It is noise after an answer that has its own end marker.
-func marker(d Decoder) error {
+func marker(d Decoder, emit Emit) error {
 	if m, ok := d.(doner); ok {
-		return m.Marker()
+		return m.Marker(emit)
 	}
 	if d.Finished() {
 		return nil
