@@ -42,6 +42,9 @@ type Options struct {
 	Localhost bool
 }
 
+// maxAnswers is how many answers wait to be looked at.
+const maxAnswers = 16
+
 // page is all that the callback ever shows: nothing of what it was sent.
 const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Coderrr</title></head>` +
 	`<body><p>Coderrr has received the answer. You can close this tab and go back to the terminal.</p></body></html>`
@@ -155,7 +158,7 @@ func listen(o Options) (*listener, error) {
 			bound = append(bound, second)
 		}
 	}
-	l := &listener{answers: make(chan url.Values)}
+	l := &listener{answers: make(chan url.Values, maxAnswers)}
 	authority := net.JoinHostPort(host, strconv.Itoa(port))
 	l.redirect = "http://" + authority + "/callback"
 	for _, b := range bound {
@@ -179,15 +182,11 @@ func (l *listener) handler(authority string) http.Handler {
 			return
 		}
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write([]byte(page)) // a browser that went away needs no page
-		if f, ok := w.(http.Flusher); ok {
-			f.Flush()
-		}
 		select {
 		case l.answers <- r.URL.Query():
-		case <-r.Context().Done():
-		case <-time.After(time.Second):
+		default: // a flood of answers is not the person's
 		}
+		_, _ = w.Write([]byte(page)) // a browser that went away needs no page
 	})
 }
 
