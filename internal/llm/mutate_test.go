@@ -19,6 +19,7 @@ type mutation struct {
 	pause time.Duration // between events
 	open  bool          // the connection stays open after the last byte
 	runes bool          // cut inside every multi-byte character
+	large bool          // megabytes
 }
 
 func same(_ fixture, body []byte) []byte { return body }
@@ -41,7 +42,7 @@ func mutations() []mutation {
 		{name: "10 no [DONE]", body: noDone},
 		{name: "11 no last blank line", body: func(_ fixture, b []byte) []byte { return bytes.TrimRight(b, "\r\n") }},
 		{name: "12 kept open", body: same, open: true},
-		{name: "13 a line of 2 MiB", body: padded},
+		{name: "13 a line of 2 MiB", body: padded, large: true},
 	}
 }
 
