@@ -126,7 +126,8 @@ type Retry struct {
 }
 
 // Done ends a stream. Message holds only whole blocks: a call that was cut is in
-// Incomplete, by name, and is never executed or replayed.
+// Incomplete, by name, and is never executed or replayed; the Input of such a call
+// is a JSON string with what came of its arguments.
 type Done struct {
 	Message    Message
 	Stop       StopReason

@@ -119,6 +119,18 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// DeepSeek refuses a history without reasoning while it thinks: it is asked not to.
+func TestDeepSeekForeignHistory(t *testing.T) {
+	rt := &sequence{answers: []*played{refuse("The `reasoning_content` in the thinking mode must be passed back to the API."), fine("openai")}}
+	p, err := openai.New(openai.Options{Options: wire.Options{Name: "x", Endpoint: "https://llm.test", Transport: rt}, Dialect: openai.DialectFor("compatible", "https://api.deepseek.com")})
+	require.NoError(t, err)
+	req := ask("deepseek-v4-pro")
+	req.Effort = "high"
+	require.NoError(t, run(t.Context(), p, req).err)
+	require.Contains(t, rt.bodies[0], `"thinking":{"type":"enabled"}`)
+	require.Contains(t, rt.bodies[1], `"thinking":{"type":"disabled"}`)
+}
+
 // A refusal that nothing can repair is shown after one call.
 func TestNoRepair(t *testing.T) {
 	for _, name := range []string{"openai", "anthropic", "google", "openai-responses"} {

@@ -21,6 +21,11 @@ func (p *Provider) repair(req llm.Request, e *llm.Error) string {
 		}
 		return ""
 	}
+	if e.Kind == llm.KindHistory && p.d.Effort == EffortThinking && strings.Contains(e.Message, "reasoning_content") {
+		// DeepSeek wants reasoning on every old message; those of another model
+		// have none.
+		return learn(offThinking, "the history has no reasoning to give back; thinking is switched off")
+	}
 	if e.Kind == llm.KindHistory {
 		return learn(dropReplay, "the replayed reasoning was refused; it is left out")
 	}

@@ -26,6 +26,7 @@ const (
 	dropToolImages    = "tool images"
 	dropSchema        = "full schemas"
 	swapTokens        = "max tokens field"
+	offThinking       = "thinking off"
 	dropTool          = "tool " // followed by the name
 )
 
@@ -127,6 +128,10 @@ func (p *Provider) buildChat(req llm.Request) ([]byte, error) {
 }
 
 func (p *Provider) effort(req llm.Request, out *chatRequest) {
+	if p.quirks.Has(req.Model, offThinking) {
+		out.Thinking = &thinking{Type: "disabled"}
+		return
+	}
 	if req.Effort == "" {
 		return
 	}
