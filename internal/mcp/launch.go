@@ -26,7 +26,7 @@ const (
 
 // options are what the wire needs to reach the server, with variables filled in.
 func (s *server) options() (wire.Options, error) {
-	cfg, err := s.cfg.expand(s.m.o.Getenv)
+	cfg, err := s.cfg.expand(s.m.o.Getenv, s.m.o.Vault)
 	if err != nil {
 		return wire.Options{}, err
 	}
@@ -80,16 +80,30 @@ func hasAuthorization(headers map[string]string) bool {
 	return false
 }
 
-var variable = regexp.MustCompile(`\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+var variable = regexp.MustCompile(`\$\{(env:|secret:)?([A-Za-z_][A-Za-z0-9_.-]*)(:-([^}]*))?\}`)
 
-// expand fills ${VAR}, ${VAR:-default} and ${env:VAR} in. A variable that is not
-// set is an error that names the field: sending the text itself, or nothing,
-// would only fail later and less clearly.
-func (c Server) expand(getenv func(string) string) (Server, error) {
+// Secret is how a configuration names a value that is kept apart, under account.
+func Secret(account string) string { return "${secret:" + account + "}" }
+
+// expand fills ${VAR}, ${VAR:-default}, ${env:VAR} and ${secret:NAME} in. A value
+// that is not there is an error that names the field: sending the text itself, or
+// nothing, would only fail later and less clearly.
+func (c Server) expand(getenv func(string) string, vault oauth.Vault) (Server, error) {
 	var missing []string
 	fill := func(field, s string) string {
 		return variable.ReplaceAllStringFunc(s, func(ref string) string {
 			m := variable.FindStringSubmatch(ref)
+			if m[1] == "secret:" {
+				if vault == nil {
+					missing = append(missing, field+" needs a stored secret, and there is no place they are stored")
+					return ""
+				}
+				v, ok, err := vault.Get(m[2])
+				if err != nil || !ok {
+					missing = append(missing, fmt.Sprintf("%s needs the stored secret %s, which is not there: add the server again", field, m[2]))
+				}
+				return v
+			}
 			v := getenv(m[2])
 			if v == "" && m[3] == "" {
 				missing = append(missing, fmt.Sprintf("%s needs the environment variable %s, which is not set", field, m[2]))
@@ -251,7 +265,7 @@ func (s *server) explain(err error) error {
 	if isLogin(err) {
 		return err // it names both
 	}
-	return fmt.Errorf("MCP server %s: %w; `coderrr mcp test %s` shows more", s.name, err, s.name)
+	return fmt.Errorf("MCP server %s: %w", s.name, err)
 }
 
 func isLogin(err error) bool {

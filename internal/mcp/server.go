@@ -135,6 +135,9 @@ func (s *server) ensure(ctx context.Context) (*wire.Client, error) {
 // connect makes one attempt and records how it ended.
 func (s *server) connect() {
 	client, list, dropped, err := s.dial(s.m.life)
+	if err == nil {
+		s.take(list, dropped)
+	}
 	s.mu.Lock()
 	close(s.attempt)
 	s.attempt = nil
@@ -149,7 +152,6 @@ func (s *server) connect() {
 		_ = old.Close(s.m.life) // it is dead already; this waits for its goroutines
 	}
 	if err == nil {
-		s.take(list, dropped)
 		s.m.work.Go(func() { s.follow(client) })
 	}
 	s.once.Do(func() { close(s.settled) })
@@ -177,7 +179,7 @@ func (s *server) announce() {
 	}
 	s.m.o.Emit(event.ContextChanged{What: "mcp", Name: s.name, Detail: detail})
 	if st.Error != "" {
-		s.m.notice("warning", st.Error)
+		s.m.notice("warning", st.Error+"; `coderrr mcp test "+s.name+"` shows more")
 	}
 }
 

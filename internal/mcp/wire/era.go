@@ -52,7 +52,7 @@ func connect(ctx context.Context, o Options) (*Client, error) {
 // explain adds what the server last wrote to stderr.
 func (c *Client) explain(err error) error {
 	if tail := c.Stderr(); tail != "" {
-		return fmt.Errorf("%w; its last words on stderr: %s", err, short(lastLine(tail)))
+		return fmt.Errorf("%w; on stderr it said: %s", err, short(lastWords(tail)))
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/coderrr/coderrr/internal/sse"
@@ -340,7 +341,14 @@ func stripTags(s string) string {
 func plain(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
-		return u.Err
+		err = u.Err
+	}
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("nothing listens there (%w): check the port, and that the server runs", err)
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Errorf("there is no such host (%w): check the address", err)
 	}
 	return err
 }

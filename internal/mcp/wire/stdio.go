@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -247,7 +249,16 @@ func (c *Client) Noise() (count int64, last []string) {
 	return t.lines, append([]string(nil), t.noise...)
 }
 
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
+var telling = regexp.MustCompile(`(?i)error|fatal|panic|cannot|not found|denied`)
+
+// lastWords picks the line of stderr that says most: the last that tells of an
+// error, else the last.
+func lastWords(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	for _, l := range slices.Backward(lines) {
+		if telling.MatchString(l) {
+			return l
+		}
+	}
+	return lines[len(lines)-1]
 }
