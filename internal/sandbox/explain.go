@@ -34,3 +34,19 @@ type Explanation struct {
 type Explainer interface {
 	Explain() Explanation
 }
+
+// MissingImage says that the docker tier's image is not with the engine. A
+// person may be asked whether to pull it. It is an ErrUnavailable.
+type MissingImage struct {
+	Image string
+	Why   string // it is this image
+}
+
+// Error implements error.
+func (e *MissingImage) Error() string {
+	return "the sandbox is not available: the image " + e.Image + " is not here (" + e.Why + "); pull it with `docker pull " +
+		e.Image + "`, or name another in sandbox.image"
+}
+
+// Is makes the error an ErrUnavailable.
+func (e *MissingImage) Is(target error) bool { return target == ErrUnavailable }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coderrr/coderrr/internal/sandbox"
+	"github.com/coderrr/coderrr/internal/sandbox/docker"
 	"github.com/coderrr/coderrr/internal/sandbox/scratch"
 )
 
@@ -92,8 +93,7 @@ func Open(ctx context.Context, o Options) (sandbox.Sandbox, error) {
 	case "scratch":
 		return openScratch(ctx, o)
 	case "docker":
-		return nil, fmt.Errorf("%w: the docker tier cannot be used here; sandbox.tier = \"auto\" takes the best there is",
-			sandbox.ErrUnavailable)
+		return openDocker(ctx, o)
 	}
 	return nil, fmt.Errorf("sandbox.tier is %q; it must be auto, confined, docker or scratch", o.Tier)
 }
@@ -102,7 +102,7 @@ func Open(ctx context.Context, o Options) (sandbox.Sandbox, error) {
 // cannot be had.
 func openAuto(ctx context.Context, o Options) (sandbox.Sandbox, error) {
 	var passed []string
-	for _, try := range []func(context.Context, Options) (sandbox.Sandbox, error){openConfined, openLandlock} {
+	for _, try := range []func(context.Context, Options) (sandbox.Sandbox, error){openConfined, openDocker, openLandlock} {
 		s, err := try(ctx, o)
 		switch {
 		case err == nil:
@@ -133,6 +133,25 @@ func (e explained) Explain() sandbox.Explanation {
 	}
 	x.Passed = e.passed
 	return x
+}
+
+// openDocker opens the docker tier. Its image must be there: an error that is a
+// *sandbox.MissingImage names it, for a person to agree to Pull.
+func openDocker(ctx context.Context, o Options) (sandbox.Sandbox, error) {
+	s, err := docker.Open(ctx, docker.Options{
+		Workspace: o.Workspace, Dir: o.Dir, Image: o.Image, Network: o.Network, Timeout: o.Timeout, MemoryMB: o.MemoryMB,
+		Env: o.Env, Host: o.Host,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the docker tier: %w", err)
+	}
+	return s, nil
+}
+
+// Pull brings an image to the docker tier's engine. progress gets the bytes
+// that are there and that are known of so far; it may be nil.
+func Pull(ctx context.Context, image string, progress func(done, total int64)) error {
+	return docker.Pull(ctx, image, progress)
 }
 
 // openCopy opens the scratch package's sandbox with a runner; a nil runner

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -242,17 +243,7 @@ func (h *host) start(s spec, id int, stdout, stderr *os.File) reply {
 		return fail(err)
 	}
 	defer func() { _ = reportR.Close() }()
-	cmd := self("init")
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.ExtraFiles = []*os.File{specR, reportW}
-	if h.idmap != nil {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, h.idmap)
-	}
-	flags := uintptr(unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS)
-	if !s.Network {
-		flags |= unix.CLONE_NEWNET
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: flags}
+	cmd := h.process1(s.Network, stdout, stderr, specR, reportW)
 	h.mu.Lock()
 	if h.killed >= id {
 		err = errors.New("stopped before it started")
@@ -290,4 +281,20 @@ func (h *host) start(s spec, id int, stdout, stderr *os.File) reply {
 		return fail(waitErr)
 	}
 	return reply{Code: ws.ExitStatus()}
+}
+
+// process1 is the helper as the first process of new namespaces.
+func (h *host) process1(network bool, stdout, stderr, spec, report *os.File) *exec.Cmd {
+	cmd := self("init")
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.ExtraFiles = []*os.File{spec, report}
+	if h.idmap != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, h.idmap)
+	}
+	flags := uintptr(unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS)
+	if !network {
+		flags |= unix.CLONE_NEWNET
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: flags}
+	return cmd
 }

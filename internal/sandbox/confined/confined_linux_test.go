@@ -17,6 +17,7 @@ import (
 
 	"github.com/coderrr/coderrr/internal/sandbox"
 	"github.com/coderrr/coderrr/internal/sandbox/confined"
+	"github.com/coderrr/coderrr/internal/sandbox/sandboxtest"
 )
 
 func self(t testing.TB) string {
@@ -257,7 +258,7 @@ func TestFailuresAreExplained(t *testing.T) {
 
 func TestNetworkOnRequest(t *testing.T) {
 	ws := t.TempDir()
-	x := reach(t, ws)
+	x := sandboxtest.Reach(t, ws)
 	s := open(t, ws)
 	line := fmt.Sprintf("exec 3<>/dev/tcp/%s", strings.Replace(x.TCP, ":", "/", 1))
 	line = "bash -c '" + line + "'"
@@ -336,17 +337,17 @@ func treeHash(t testing.TB, dirs ...string) string {
 				return err
 			}
 			st := info.Sys().(*syscall.Stat_t)
-			fmt.Fprintf(h, "%q %v %d %d %v\n", path, info.Mode(), st.Uid, st.Gid, info.ModTime())
+			_, _ = fmt.Fprintf(h, "%q %v %d %d %v\n", path, info.Mode(), st.Uid, st.Gid, info.ModTime())
 			switch {
 			case info.Mode().IsRegular():
 				b, err := os.ReadFile(path)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(h, "%x\n", sha256.Sum256(b))
+				_, _ = fmt.Fprintf(h, "%x\n", sha256.Sum256(b))
 			case info.Mode()&fs.ModeSymlink != 0:
 				to, _ := os.Readlink(path)
-				fmt.Fprintln(h, to)
+				_, _ = fmt.Fprintln(h, to)
 			}
 			return nil
 		}))

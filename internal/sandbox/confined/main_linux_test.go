@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/coderrr/coderrr/internal/sandbox/confined"
+	"github.com/coderrr/coderrr/internal/sandbox/sandboxtest"
 )
 
 // ordinaryUser is who runs the tests a second time when root runs them: what
@@ -19,8 +20,8 @@ const ordinaryUser = 48123
 
 func TestMain(m *testing.M) {
 	confined.Init() // this binary is the sandbox's helper too
-	if filepath.Base(os.Args[0]) == probeName {
-		probe()
+	if filepath.Base(os.Args[0]) == sandboxtest.Name {
+		sandboxtest.Main(os.Stdout)
 		os.Exit(0)
 	}
 	if dir := os.Getenv(agentEnv); dir != "" {

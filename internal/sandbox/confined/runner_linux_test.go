@@ -15,6 +15,7 @@ import (
 
 	"github.com/coderrr/coderrr/internal/sandbox"
 	"github.com/coderrr/coderrr/internal/sandbox/confined"
+	"github.com/coderrr/coderrr/internal/sandbox/sandboxtest"
 	"github.com/coderrr/coderrr/internal/sandbox/scratch"
 )
 
@@ -103,11 +104,10 @@ func TestProbeOnACopy(t *testing.T) {
 	for tier, kind := range kinds(t) {
 		t.Run(tier, func(t *testing.T) {
 			ws := t.TempDir()
-			x := reach(t, ws)
+			x := sandboxtest.Reach(t, ws)
 			s := openCopy(t, ws, kind)
-			res := run(t, s, "./"+probeName, true)
-			got := parseProbe(t, res.Output)
-			require.Len(t, got, len(attempts(x)))
+			res := run(t, s, "./"+sandboxtest.Name, true)
+			got := sandboxtest.Parse(t, res.Output)
 			for name, how := range got {
 				if want := outcome(tier, name); want != "any" {
 					require.True(t, strings.HasPrefix(how, want), "%s: %s, must be %s", name, how, want)
@@ -157,7 +157,7 @@ func TestS07TreeStaysTheSameOnACopy(t *testing.T) {
 			require.NoError(t, os.Symlink(out, filepath.Join(ws, "link")))
 			before := treeContents(t, ws, out)
 			s := openCopy(t, ws, kind, func(o *scratch.Options) { o.Timeout = 400 * time.Millisecond })
-			lines := hostile(ws, out)
+			lines := sandboxtest.Hostile(ws, out)
 			for i, line := range lines {
 				if strings.Contains(line, "kill -9 -1") || strings.Contains(line, "pkill") || strings.Contains(line, "kill -9 ${p") {
 					if kind == confined.WritesOnly && os.Geteuid() == 0 {

@@ -1,0 +1,4 @@
+package docker
+
+// PlainJSON is plainJSON, for tests.
+func PlainJSON(b []byte) []byte { return plainJSON(b) }

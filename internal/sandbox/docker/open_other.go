@@ -1,0 +1,5 @@
+//go:build !unix
+
+package docker
+
+const openNonblock = 0
