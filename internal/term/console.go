@@ -33,14 +33,16 @@ type Console struct {
 	out  io.Writer
 	dumb bool
 
-	reading chan struct{} // holds a token while nobody reads
-	mu      sync.Mutex
-	waiting int                // questions that want to read
-	preempt context.CancelFunc // stops the listener's read
-	buf     []byte             // read and not yet used
-	stray   func(string)       // gets lines that answer no question
-	editor  *term.Terminal
-	keys    *keys
+	reading  chan struct{} // holds a token while nobody reads
+	mu       sync.Mutex
+	waiting  int                // questions that want to read
+	preempt  context.CancelFunc // stops the listener's read
+	buf      []byte             // read and not yet used
+	pending  chan typed         // a read that goes on
+	blocking bool               // reads of the file cannot be cut
+	stray    func(string)       // gets lines that answer no question
+	editor   *term.Terminal
+	keys     *keys
 }
 
 // OpenConsole opens the controlling terminal. Prompts are written to out, which
@@ -219,24 +221,80 @@ func (c *Console) drain() {
 }
 
 // read is one read that ends with the context. Where the terminal's file knows no
-// deadlines it ends at the next key.
+// deadlines, the read below goes on and the next caller gets what it brings.
 func (c *Console) read(ctx context.Context, p []byte) (int, error) {
+	for {
+		n, err := c.readOnce(ctx, p)
+		if ctx.Err() != nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		} // else it was cut for a caller who had given up waiting
+	}
+}
+
+func (c *Console) readOnce(ctx context.Context, p []byte) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		_ = c.tty.SetReadDeadline(time.Unix(1, 0)) // not everywhere; see above
-	})
-	n, err := c.tty.Read(p)
-	if stop() {
-		return n, err
+	if c.pending == nil {
+		c.pending = make(chan typed, 1)
+		go func(to chan typed) {
+			chunk := make([]byte, len(p))
+			n, err := c.tty.Read(chunk)
+			to <- typed{chunk[:n], err}
+		}(c.pending)
 	}
-	<-stopped
-	_ = c.tty.SetReadDeadline(time.Time{}) // the next read waits again
-	if n > 0 {
+	select {
+	case t := <-c.pending:
+		return c.take(p, t)
+	case <-ctx.Done():
+	}
+	t, ended := c.cut()
+	if !ended {
+		return 0, ctx.Err()
+	}
+	if len(t.data) == 0 {
+		c.pending = nil
+		return 0, ctx.Err()
+	}
+	return c.take(p, t)
+}
+
+// cutWait is how long a read that was cut may take to return.
+const cutWait = 50 * time.Millisecond
+
+// cut ends the read that goes on, where the file allows it. Some do not say that
+// they cannot: it is tried once.
+func (c *Console) cut() (t typed, ended bool) {
+	if c.blocking || c.tty.SetReadDeadline(time.Unix(1, 0)) != nil {
+		return typed{}, false
+	}
+	timer := time.NewTimer(cutWait)
+	defer timer.Stop()
+	select {
+	case t, ended = <-c.pending:
+	case <-timer.C:
+		c.blocking = true
+	}
+	if err := c.tty.SetReadDeadline(time.Time{}); err != nil && ended && t.err == nil {
+		t.err = fmt.Errorf("read from the terminal: %w", err)
+	}
+	return t, ended
+}
+
+// typed is what one read brought.
+type typed struct {
+	data []byte
+	err  error
+}
+
+// take hands over what was read; what does not fit waits for the next read.
+func (c *Console) take(p []byte, t typed) (int, error) {
+	c.pending = nil
+	n := copy(p, t.data)
+	if rest := t.data[n:]; len(rest) > 0 {
+		c.pending = make(chan typed, 1)
+		c.pending <- typed{rest, t.err}
 		return n, nil
 	}
-	return 0, ctx.Err()
+	return n, t.err
 }

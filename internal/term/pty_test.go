@@ -188,6 +188,35 @@ func TestNoDefaultOfYes(t *testing.T) {
 	require.Equal(t, ask.Answer{Choice: ask.Comment, Text: "use awk", Hash: "h", By: ask.ByTerminal}, me.answer(c))
 }
 
+// A terminal without deadlines, as /dev/tty is on some systems: a question does not
+// wait for a key, and a withdrawn one ends at once.
+func TestTerminalWithoutDeadlines(t *testing.T) {
+	me := sit(t, 80)
+	me.tty.Fd() // makes the file blocking
+	p := me.prompter()
+	said := make(chan string, 4)
+	listen, stop := context.WithCancel(t.Context())
+	gone := make(chan struct{})
+	go func() { defer close(gone); p.Console.Listen(listen, func(s string) { said <- s }) }()
+	me.types("before\n")
+	require.Equal(t, "before", <-said)
+	c := asking(t, p, planQuestion())
+	me.expect("[y/n/c/?] ")
+	me.types("n\n")
+	require.Equal(t, ask.Discard, me.answer(c).Choice)
+	ctx, withdraw := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { _, err := p.Ask(ctx, planQuestion()); done <- err }()
+	me.expect("[y/n/c/?] ")
+	withdraw()
+	require.ErrorIs(t, <-done, context.Canceled)
+	me.types("after\n")
+	require.Equal(t, "after", <-said, "no key is lost")
+	stop()
+	<-gone
+	me.types("\n") // ends the read that goes on
+}
+
 // What was typed before a question was shown cannot answer it.
 func TestTypedAheadIsNoAnswer(t *testing.T) {
 	me := sit(t, 80)
