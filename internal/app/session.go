@@ -107,12 +107,15 @@ func (a *App) build(ctx context.Context, o cli.SessionOptions) (_ *built, err er
 	}
 	b.request = a.request(o)
 	b.request.Resume = len(past) > 0
+	if b.request.Prior, err = a.prior(ctx, o.Continues, root, approvals); err != nil {
+		return nil, err
+	}
 	return b, nil
 }
 
 func (a *App) request(o cli.SessionOptions) session.Request {
 	return session.Request{
-		Text: o.Request, Spec: o.Spec, Approve: o.Approve, Yes: o.Yes, PlanOnly: o.PlanOnly, ReadOnly: o.Ask,
+		Text: o.Request, Continues: o.Continues, Spec: o.Spec, Approve: o.Approve, Yes: o.Yes, PlanOnly: o.PlanOnly, ReadOnly: o.Ask,
 	}
 }
 

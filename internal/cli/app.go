@@ -62,6 +62,9 @@ type SessionOptions struct {
 	// Resume is the id of the session to go on with; Continue takes the newest.
 	Resume   string
 	Continue bool
+	// Continues is the session whose conversation a new one goes on with: what was
+	// said is known to the model, the plan and its approval are new.
+	Continues string
 	// Spec names a stored spec to execute (1, 001, slug or folder), Approve the
 	// plan hash that may be executed. A hash that is not the plan's is a *Failure
 	// with ExitApproval naming both, before any model is called. With a Spec or an

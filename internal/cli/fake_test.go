@@ -128,7 +128,7 @@ func (s *fakeSession) plan(ctx context.Context) (event.SessionFinished, error) {
 		}
 	}
 	s.log.Append(event.FileChanged{Path: "a.txt", Op: "create", Added: 1, Diff: "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+hello\n"})
-	return s.end("ok", ExitOK, fmt.Sprintf("Did %q, turns %d, cost %g, allow %v.", s.o.Request, s.o.MaxTurns, s.o.MaxCost, s.o.AllowTools))
+	return s.end("ok", ExitOK, fmt.Sprintf("Did %q, turns %d, cost %g, allow %v, after %q.", s.o.Request, s.o.MaxTurns, s.o.MaxCost, s.o.AllowTools, s.o.Continues))
 }
 
 func (a *fakeApp) Serve(ctx context.Context, o ServeOptions) error {

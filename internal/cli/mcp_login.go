@@ -24,7 +24,6 @@ type signIn struct {
 	port      int
 	localhost bool
 	timeout   time.Duration
-	secret    string // of a client that was registered beforehand
 }
 
 func (o *signIn) flags(cmd *cobra.Command) {

@@ -228,9 +228,7 @@ func TestREPLSession(t *testing.T) {
 		{"/ask", "needs a question"},
 		{"/approve", "needs a spec"},
 		{"/confirm x", "takes on or off"},
-		{"/resume", "needs an id"},
-		{"/resume zz", "no such session: zz"},
-		{"/resume s1", "goes on with session s1"},
+		{"/resume unknown", "no such session"},
 		{"/new", "new conversation"},
 	} {
 		s.types(step[0] + "\r")
@@ -254,6 +252,18 @@ func TestREPLSession(t *testing.T) {
 	s.expect("/?] ")
 	s.types("n\n")
 	s.expect("Declined")
+	s.expect("› ")
+	s.types("again\r")
+	s.expect("/?] ")
+	s.types("y\n")
+	s.expect("after \"s-new\"")
+	s.expect("› ")
+	s.types("/new\r")
+	s.expect("› ")
+	s.types("/continue\r")
+	s.expect("/?] ")
+	s.types("y\n")
+	s.expect("after \"\"")
 	s.expect("› ")
 	s.types("hang\r")
 	s.expect("hello from the model")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,12 +22,10 @@ type repl struct {
 	style   term.Style
 	out     func(string)
 
-	last      string // id of the newest session
-	fresh     bool   // the next request starts a new conversation
-	confirm   bool   // /confirm: ask before each write
-	finished  event.SessionFinished
-	resume    string // the next request goes on with this session
-	continues bool
+	last     string // id of the newest session
+	fresh    bool   // the next request starts a new conversation
+	confirm  bool   // /confirm: ask before each write
+	finished event.SessionFinished
 }
 
 func (r *runner) interactive(cmd *cobra.Command) error {
@@ -44,10 +41,15 @@ func (r *runner) interactive(cmd *cobra.Command) error {
 	}
 	p := &repl{
 		r: r, app: app, env: env, console: console, style: r.style(r.io.ErrTerminal, console.Width()),
-		out: r.errln, resume: r.flags.resume, continues: r.flags.continues,
+		out: r.errln,
 	}
 	history := term.LoadHistory(filepath.Join(env.Home, "repl_history"))
 	p.welcome()
+	if r.flags.continues || r.flags.resume != "" {
+		if err := p.start(ctx, r.options()); err != nil {
+			return err
+		}
+	}
 	err = (&term.REPL{
 		Console: console, Style: p.style, History: history, Commands: p.commands(), Request: p.request,
 		Explain: func(err error) string { return p.style.Error(err.Error(), remedyOf(err)) + "\n" },
@@ -70,10 +72,10 @@ func (p *repl) welcome() {
 // request runs one request. Ctrl-C stops it and leads back to the prompt.
 func (p *repl) request(ctx context.Context, text string) error {
 	o := p.r.options()
+	o.Resume, o.Continue = "", false
 	o.Request = text
-	o.Resume, o.Continue = p.resume, p.continues
-	if p.last != "" && !p.fresh {
-		o.Resume, o.Continue = p.last, false
+	if !p.fresh {
+		o.Continues = p.last
 	}
 	return p.start(ctx, o)
 }
@@ -89,7 +91,7 @@ func (p *repl) start(ctx context.Context, o SessionOptions) error {
 	watch := &watched{App: p.app, confirm: p.confirm}
 	fin, err := p.r.drive(run, watch, p.env, p.console, o)
 	if watch.id != "" {
-		p.last, p.fresh, p.resume, p.continues = watch.id, false, "", false
+		p.last, p.fresh = watch.id, false
 	}
 	p.finished = fin
 	return err
@@ -129,7 +131,7 @@ func (p *repl) commands() []term.Command {
 		{Name: "cost", Aliases: []string{"usage"}, Help: "tokens and cost of the last request", Run: p.cost},
 		{Name: "sandbox", Help: "how commands are contained here", Run: p.sandbox},
 		{Name: "sessions", Help: "list the stored sessions", Run: p.sessions},
-		{Name: "resume", Args: "ID", Help: "go on with a stored session", Run: p.resumeSession},
+		{Name: "resume", Aliases: []string{"continue"}, Args: "[ID]", Help: "go on where a session stopped: the newest, or the one named", Run: p.resumeSession},
 		{Name: "new", Aliases: []string{"clear"}, Help: "start a new conversation", Run: p.fromStart},
 		{Name: "quit", Aliases: []string{"exit", "q"}, Help: "leave", Run: func(context.Context, string) error { return term.ErrQuit }},
 	}
@@ -170,7 +172,10 @@ func (p *repl) ask(ctx context.Context, args string) error {
 		return errors.New("/ask needs a question")
 	}
 	o := p.r.options()
-	o.Request, o.Ask = args, true
+	o.Resume, o.Continue, o.Request, o.Ask = "", false, args, true
+	if !p.fresh {
+		o.Continues = p.last
+	}
 	return p.start(ctx, o)
 }
 
@@ -225,7 +230,7 @@ func (p *repl) approve(ctx context.Context, args string) error {
 		return errors.New("/approve needs a spec: /specs lists them")
 	}
 	o := p.r.options()
-	o.Spec = args
+	o.Resume, o.Continue, o.Spec = "", false, args
 	return p.start(ctx, o)
 }
 
@@ -300,22 +305,15 @@ func (p *repl) sessions(ctx context.Context, _ string) error {
 	})
 }
 
+// resumeSession goes on where a session stopped, with its plan and its approval.
 func (p *repl) resumeSession(ctx context.Context, args string) error {
-	if args = strings.TrimSpace(args); args == "" {
-		return errors.New("/resume needs an id: /sessions lists them")
-	}
-	return p.store(ctx, func(ws Workspace) error {
-		if _, err := ws.Sessions().Events(ctx, args); err != nil {
-			return err
-		}
-		p.last, p.fresh, p.finished = args, false, event.SessionFinished{Status: "stored"}
-		p.out("the next request goes on with session " + term.OneLine(args))
-		return nil
-	})
+	o := p.r.options()
+	o.Resume, o.Continue = args, args == ""
+	return p.start(ctx, o)
 }
 
 func (p *repl) fromStart(context.Context, string) error {
-	p.fresh, p.resume, p.continues = true, "", false
+	p.fresh = true
 	p.out("the next request starts a new conversation")
 	return nil
 }

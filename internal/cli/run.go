@@ -205,7 +205,7 @@ func (r *runner) session(ctx context.Context, o SessionOptions) error {
 }
 
 // drive runs a session, prints its log and lets the person at console answer.
-func (r *runner) drive(ctx context.Context, app App, env Env, console *term.Console, o SessionOptions) (event.SessionFinished, error) {
+func (r *runner) drive(ctx context.Context, app App, env Env, console *term.Console, o SessionOptions) (fin event.SessionFinished, err error) {
 	printer := r.printer(env, console, o)
 	if console != nil {
 		o.Asker = r.prompter(env, console, printer)
@@ -213,6 +213,9 @@ func (r *runner) drive(ctx context.Context, app App, env Env, console *term.Cons
 	s, err := app.NewSession(ctx, o)
 	if err != nil {
 		return event.SessionFinished{}, err
+	}
+	if c, ok := s.(io.Closer); ok {
+		defer func() { err = errors.Join(err, c.Close()) }()
 	}
 	printed := int64(0)
 	if past := s.Log().Events(0); o.Resume != "" || o.Continue {
