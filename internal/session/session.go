@@ -261,17 +261,22 @@ func (s *Session) Say(text string) {
 	s.wake()
 }
 
-// SetConfirmWrites changes whether each write is asked for.
+// SetConfirmWrites changes whether each write is asked for. Turning it on takes
+// back every "accept all".
 func (s *Session) SetConfirmWrites(on bool) {
 	s.mu.Lock()
+	same := s.rules.ConfirmWrites == on
 	s.rules.ConfirmWrites = on
 	clear(s.accepted)
 	s.mu.Unlock()
-	detail := "off"
-	if on {
-		detail = "on"
+	if same {
+		return
 	}
-	s.o.Log.Append(event.ContextChanged{What: "confirm_writes", Name: "confirm_writes", Detail: detail})
+	text := "Writes inside the approved plan are made without asking."
+	if on {
+		text = "Each write is shown before it is made."
+	}
+	s.o.Log.Append(event.Notice{Level: "info", Kind: "confirm_writes", Text: text})
 }
 
 // Phase is where the session is.
