@@ -81,11 +81,6 @@ func (p *repl) request(ctx context.Context, text string) error {
 }
 
 func (p *repl) start(ctx context.Context, o SessionOptions) error {
-	app, err := p.r.build(ctx, p.env)
-	if err != nil {
-		return err
-	}
-	p.app = app
 	run, stop := interruptible(ctx)
 	defer stop()
 	watch := &watched{App: p.app, confirm: p.confirm}
@@ -150,14 +145,18 @@ func (p *repl) status(context.Context, string) error {
 	return nil
 }
 
-func (p *repl) model(_ context.Context, args string) error {
+func (p *repl) model(ctx context.Context, args string) error {
 	if args != "" {
 		next := p.env
 		next.Config = next.Config.WithModel(args)
 		if _, err := next.Config.Resolve("", next.Getenv); err != nil {
 			return err
 		}
-		p.env = next
+		app, err := p.r.build(ctx, next)
+		if err != nil {
+			return err
+		}
+		p.env, p.app = next, app
 	}
 	m, err := p.env.Config.Resolve("", p.env.Getenv)
 	if err != nil {

@@ -208,7 +208,7 @@ func (r *runner) session(ctx context.Context, o SessionOptions) error {
 func (r *runner) drive(ctx context.Context, app App, env Env, console *term.Console, o SessionOptions) (fin event.SessionFinished, err error) {
 	printer := r.printer(env, console, o)
 	if console != nil {
-		o.Asker = r.prompter(env, console, printer)
+		o.Asker = r.prompter(console, printer)
 	}
 	s, err := app.NewSession(ctx, o)
 	if err != nil {
@@ -320,7 +320,7 @@ func (r *runner) printer(env Env, console *term.Console, o SessionOptions) *term
 	})
 }
 
-func (r *runner) prompter(env Env, console *term.Console, printer *term.Printer) *term.Prompter {
+func (r *runner) prompter(console *term.Console, printer *term.Printer) *term.Prompter {
 	editor := term.Editor{Console: console, Getenv: r.io.Getenv, Environ: r.io.Environ}
 	return &term.Prompter{
 		Console: console, Style: r.style(r.io.ErrTerminal, console.Width()), Wait: printer.WaitAsked,
@@ -328,7 +328,7 @@ func (r *runner) prompter(env Env, console *term.Console, printer *term.Printer)
 			if spec == "" || spec != filepath.Base(spec) {
 				return errors.New("the plan's folder is not known")
 			}
-			dir := filepath.Join(env.Dir, ".coderrr", "specs", spec)
+			dir := filepath.Join(printer.Workspace(), ".coderrr", "specs", spec)
 			var files []string
 			for _, name := range []string{"requirements.md", "design.md", "tasks.md"} {
 				path := filepath.Join(dir, name)

@@ -11,6 +11,9 @@ import (
 const proofColumns = 48
 
 func (p *Printer) started(d event.SessionStarted) {
+	p.mu.Lock()
+	p.where = d.Workspace
+	p.mu.Unlock()
 	s := p.o.Style
 	network := "network off"
 	if d.Sandbox.Network {

@@ -56,6 +56,7 @@ type Printer struct {
 	err     error
 
 	mu    sync.Mutex
+	where string                   // the workspace
 	asked map[string]chan struct{} // closed when a question was reached
 }
 
@@ -91,6 +92,13 @@ func (p *Printer) WaitAsked(ctx context.Context, id string) {
 	case <-p.reached(id):
 	case <-ctx.Done():
 	}
+}
+
+// Workspace is where the session works, "" before that was printed.
+func (p *Printer) Workspace() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.where
 }
 
 func (p *Printer) reached(id string) chan struct{} {
