@@ -30,7 +30,8 @@ type guard struct {
 
 // guardScript ends the group named by $1 once its stdin, which only this process
 // holds open, is closed.
-const guardScript = `read -r _; kill -TERM -- "-$1"; sleep 1; kill -KILL -- "-$1"`
+// No "--" before the number: not every sh knows it there.
+const guardScript = `read -r _; kill -TERM "-$1"; sleep 1; kill -KILL "-$1"`
 
 // watch starts a guard; without one (no /bin/sh) the server has its stdin closed
 // when this process ends, which is enough for those that heed it.

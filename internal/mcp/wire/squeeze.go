@@ -47,7 +47,10 @@ type squeezer struct {
 
 func (s *squeezer) write(chunk []byte) {
 	if !s.begun {
-		chunk = bytes.TrimLeft(bytes.TrimPrefix(chunk, []byte("\xef\xbb\xbf")), " \t\r\n")
+		// White space and a byte order mark, which may come in pieces.
+		for len(chunk) > 0 && bytes.IndexByte([]byte(" \t\r\n\xef\xbb\xbf"), chunk[0]) >= 0 {
+			chunk = chunk[1:]
+		}
 		if len(chunk) == 0 {
 			return
 		}
@@ -134,6 +137,7 @@ func (s *squeezer) structure(chunk []byte) []byte {
 		return nil
 	}
 	s.keep(chunk[:n])
+	s.check()
 	switch c := chunk[n]; c {
 	case '"':
 		s.inString, s.full, s.length = true, false, 0
