@@ -70,7 +70,7 @@ func cardOf(s *server, t *tool) string {
 		fmt.Fprintf(&b, "The server claims, and nobody checked: %s\n", claims)
 	}
 	var pretty bytes.Buffer
-	if len(t.raw.InputSchema) > 0 && json.Indent(&pretty, t.raw.InputSchema, "", "  ") == nil {
+	if len(t.raw.InputSchema) > 0 && json.Indent(&pretty, visibleEscapes(t.raw.InputSchema), "", "  ") == nil {
 		text, _ := inert.Visible(cut(pretty.String(), maxCard))
 		fmt.Fprintf(&b, "Arguments:\n%s\n", text)
 	}

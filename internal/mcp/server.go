@@ -111,7 +111,9 @@ func (s *server) ensure(ctx context.Context) (*wire.Client, error) {
 			return nil, err
 		case s.attempt == nil:
 			s.attempt = make(chan struct{})
-			s.state = Starting
+			if s.err == nil { // else it stays failed until it is not
+				s.state = Starting
+			}
 			s.m.work.Go(s.connect)
 		}
 		wait := s.attempt
@@ -154,8 +156,8 @@ func (s *server) connect() {
 	if err == nil {
 		s.m.work.Go(func() { s.follow(client) })
 	}
-	s.once.Do(func() { close(s.settled) })
 	s.announce()
+	s.once.Do(func() { close(s.settled) })
 }
 
 // fail records an error; the lock is held.
