@@ -27,6 +27,10 @@ import (
 
 func TestMain(m *testing.M) {
 	confined.Init()
+	if os.Getenv(serverEnv) != "" {
+		mcpServer()
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -84,6 +88,7 @@ func newMachine(t *testing.T, endpoint string) *machine {
 	x := &machine{t: t, home: filepath.Join(t.TempDir(), "home"), ws: filepath.Join(t.TempDir(), "ws")}
 	require.NoError(t, os.MkdirAll(x.home, 0o700))
 	require.NoError(t, os.MkdirAll(x.ws, 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(x.home, "user"), 0o755))
 	if endpoint != "" {
 		x.config("[provider]\nname = \"compatible\"\nmodel = \"scripted\"\nendpoint = \"" + endpoint + "\"\n[sandbox]\ntier = \"scratch\"\n")
 	}
@@ -162,6 +167,21 @@ func (x *machine) log() []event.Event {
 	events, _, err := event.Read(bytes.NewReader(data))
 	require.NoError(x.t, err)
 	return events
+}
+
+// finished reports whether the session's log has its last event.
+func (x *machine) finished() bool {
+	files, err := filepath.Glob(filepath.Join(x.ws, ".coderrr", "session", "*.jsonl"))
+	require.NoError(x.t, err)
+	if len(files) == 0 {
+		return false
+	}
+	events := x.log()
+	if len(events) == 0 {
+		return false
+	}
+	_, end := events[len(events)-1].Data.(event.SessionFinished)
+	return end
 }
 
 func (x *machine) read(name string) string {

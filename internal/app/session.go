@@ -44,19 +44,53 @@ func (a *App) NewSession(ctx context.Context, o cli.SessionOptions) (cli.Session
 // build opens what a session needs. On an error everything is closed again.
 func (a *App) build(ctx context.Context, o cli.SessionOptions) (_ *built, err error) {
 	b := &built{}
-	if o.Demo && a.demo == "" {
-		// The copy is left behind: what was done in it is there to be looked at.
-		if a.env.Dir, _, err = demo.Open(); err != nil {
-			return nil, err
-		}
-		a.demo = a.env.Dir
-		a.env.Notice("The demo works on a copy of its sample project: " + a.env.Dir)
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.release(), b.Close())
 		}
 	}()
+	if err := a.settle(o); err != nil {
+		return nil, err
+	}
+	opts, err := a.open(ctx, o, b)
+	if err != nil {
+		return nil, err
+	}
+	opts.Asker = o.Asker
+	opts.Rules = policy.Rules{ConfirmWrites: a.env.Config.Agent.ConfirmWrites}
+	opts.Limits, opts.Budget = a.limits(), a.budget(o)
+	opts.Guidance, opts.Warnings = guidance.Load(ctx, opts.Root, a.userGuidance())
+	opts.Verify = a.verifier(opts)
+	servers := a.servers(o, opts)
+	if servers.manager != nil {
+		b.own(servers.manager)
+	}
+	a.tools(opts, servers)
+	b.session = session.New(*opts)
+	b.request = a.request(o)
+	b.request.Resume = len(opts.Past) > 0
+	if b.request.Prior, err = a.prior(ctx, o.Continues, opts.Root, opts.Approvals.(*approval.Store)); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// settle gives a demo its workspace. The copy is left behind: what was done in it
+// is there to be looked at.
+func (a *App) settle(o cli.SessionOptions) (err error) {
+	if !o.Demo || a.demo != "" {
+		return nil
+	}
+	if a.env.Dir, _, err = demo.Open(); err != nil {
+		return err
+	}
+	a.demo = a.env.Dir
+	a.env.Notice("The demo works on a copy of its sample project: " + a.env.Dir)
+	return nil
+}
+
+// open opens the files, locks and processes of a session; b owns them.
+func (a *App) open(ctx context.Context, o cli.SessionOptions, b *built) (*session.Options, error) {
 	root, err := a.openRoot()
 	if err != nil {
 		return nil, err
@@ -92,25 +126,10 @@ func (a *App) build(ctx context.Context, o cli.SessionOptions) (_ *built, err er
 		return nil, err
 	}
 	b.own(box)
-	opts := session.Options{
-		ID: id, Root: root, Specs: spec.NewStore(root.Specs()), Log: log, Approvals: approvals, Asker: o.Asker,
+	return &session.Options{
+		ID: id, Root: root, Specs: spec.NewStore(root.Specs()), Log: log, Approvals: approvals,
 		Sandbox: box, History: history.Open(a.env.Home, root.Dir()), Model: model, Past: past,
-		Rules: policy.Rules{ConfirmWrites: a.env.Config.Agent.ConfirmWrites}, Limits: a.limits(), Budget: a.budget(o),
-	}
-	opts.Verify = a.verifier(&opts)
-	a.tools(&opts)
-	docs, warnings := guidance.Load(ctx, root, a.userGuidance())
-	opts.Guidance = docs
-	b.session = session.New(opts)
-	for _, w := range warnings {
-		log.Append(event.Notice{Level: "warning", Kind: "guidance", Text: w})
-	}
-	b.request = a.request(o)
-	b.request.Resume = len(past) > 0
-	if b.request.Prior, err = a.prior(ctx, o.Continues, root, approvals); err != nil {
-		return nil, err
-	}
-	return b, nil
+	}, nil
 }
 
 func (a *App) request(o cli.SessionOptions) session.Request {

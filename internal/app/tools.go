@@ -16,7 +16,7 @@ import (
 )
 
 // tools adds what reads and changes the workspace, and what acts on the session.
-func (a *App) tools(o *session.Options) {
+func (a *App) tools(o *session.Options, servers servers) {
 	seen := &workspace.Seen{}
 	files := fstools.Options{Root: o.Root, Seen: seen, History: o.History}
 	o.Files = fstools.NewCommitter(files)
@@ -24,7 +24,11 @@ func (a *App) tools(o *session.Options) {
 		all := tools.Fixed(search.Tools(o.Root, seen))
 		all = append(all, fstools.Tools(files)...)
 		all = append(all, sys.Tools(a.system(s, o))...)
-		return []tools.Source{all}
+		if servers.manager == nil {
+			return []tools.Source{all}
+		}
+		servers.asker.set(s.Asker())
+		return []tools.Source{all, servers.manager}
 	}
 }
 

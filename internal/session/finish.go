@@ -22,6 +22,7 @@ const (
 	exitUnmet         = 6
 	exitBudget        = 7
 	exitProvider      = 9
+	exitTimeout       = 124
 	exitInterrupted   = 130
 )
 
@@ -30,6 +31,10 @@ func stopped() outcome {
 }
 
 func failed(what string, err error) outcome {
+	var end *End
+	if errors.As(err, &end) {
+		return outcome{status: end.Status, code: end.Code, summary: end.Summary}
+	}
 	out := outcome{status: "error", code: exitFailure, summary: fmt.Sprintf("Could not %s: %v", what, err)}
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -42,23 +47,31 @@ func failed(what string, err error) outcome {
 	return out
 }
 
-// judge says how an execution ended. It is done only when every task is, and
-// never when a call was refused for want of a person.
+// judge says how an execution ended. It is done only when every task is.
 func (s *Session) judge(plan *spec.Plan, last string) outcome {
 	s.mu.Lock()
-	refused, summary := s.refused, s.finished
+	summary := s.finished
 	s.mu.Unlock()
 	if summary == "" {
 		summary = last
 	}
-	open := s.unmet(plan)
-	switch {
-	case len(refused) > 0:
-		return outcome{status: "needs_approval", code: exitNeedsApproval, summary: fmt.Sprintf("Some calls needed a person's approval and nobody could be asked: %s. %s", strings.Join(refused, ", "), summary)}
-	case len(open) > 0:
+	if open := s.unmet(plan); len(open) > 0 {
 		return outcome{status: "unmet", code: exitUnmet, summary: fmt.Sprintf("%d of %d tasks are not met. %s", len(open), len(plan.Tasks), summary)}
-	default:
-		return outcome{status: "ok", code: exitOK, summary: summary}
+	}
+	return outcome{status: "ok", code: exitOK, summary: summary}
+}
+
+// truthful keeps a session from ending as done, or merely unmet, when a call was
+// refused for want of a person.
+func (s *Session) truthful(out outcome) outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.refused) == 0 || out.code != exitOK && out.code != exitUnmet {
+		return out
+	}
+	return outcome{
+		status: "needs_approval", code: exitNeedsApproval,
+		summary: fmt.Sprintf("Some calls needed a person's approval and nobody could be asked: %s. %s", strings.Join(s.refused, ", "), out.summary),
 	}
 }
 
@@ -67,7 +80,11 @@ func (s *Session) judge(plan *spec.Plan, last string) outcome {
 func (s *Session) finish(ctx context.Context, out outcome) event.SessionFinished {
 	if out.status == "" || (ctx.Err() != nil && out.status != "ok") {
 		out = stopped()
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			out = outcome{status: "cancelled", code: exitTimeout, summary: "Stopped: its time was up (--timeout). coderrr --continue goes on from here."}
+		}
 	}
+	out = s.truthful(out)
 	fin := event.SessionFinished{
 		Status: out.status, ExitCode: out.code, Summary: out.summary, Usage: s.budget.Total(), Files: []string{},
 	}

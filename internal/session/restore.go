@@ -37,6 +37,14 @@ func (s *Session) start(ctx context.Context, req Request) error {
 		s.prompt.Guidance = append(s.prompt.Guidance, prompt.Guidance{Path: g.Path, Text: g.Text})
 		s.o.Log.Append(event.ContextChanged{What: "guidance", Name: g.Path, Detail: g.Note})
 	}
+	for _, w := range s.o.Warnings {
+		s.o.Log.Append(event.Notice{Level: "warning", Kind: "guidance", Text: w})
+	}
+	if s.o.Begin != nil {
+		if err := s.o.Begin(ctx); err != nil {
+			return err
+		}
+	}
 	if !req.Resume {
 		s.talk = agent.NewTalk(s.o.Log, req.Prior, 0)
 		return nil

@@ -5,7 +5,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -52,8 +51,13 @@ type Options struct {
 	Verify tools.Verifier
 	// Guidance is what the project's files tell agents.
 	Guidance []guidance.Doc
-	Rules    policy.Rules
-	Limits   Limits
+	// Warnings are shown when the session begins.
+	Warnings []string
+	// Begin is called once the log has begun, before the model is asked: it starts
+	// what only a running session needs. An *End it returns ends the session.
+	Begin  func(ctx context.Context) error
+	Rules  policy.Rules
+	Limits Limits
 	// Budget counts what the session uses; the verifier may share it.
 	Budget *agent.Budget
 	// Version of the program, for the log's header.
@@ -154,8 +158,15 @@ type outcome struct {
 	summary string
 }
 
-// errStopped ends a phase because the person or the process stopped it.
-var errStopped = errors.New("stopped")
+// End is an error that says how the session ends.
+type End struct {
+	Status  string // of session.finished
+	Code    int    // exit code
+	Summary string
+}
+
+// Error is the summary.
+func (e *End) Error() string { return e.Summary }
 
 // Run does the request and returns how it ended; the same is the log's last event.
 // It never panics.
