@@ -187,7 +187,7 @@ func (r *runner) env() (Env, error) {
 	r.warn(warnings)
 	return Env{
 		Getenv: r.io.Getenv, Home: home, Config: c.WithModel(r.flags.model), Dir: dir, Version: r.version,
-		Notice: func(text string) { r.errln(r.style(r.io.ErrTerminal, 0).Warning(text)) },
+		Notice: func(text string) { r.errln(text) },
 	}, nil
 }
 

@@ -61,8 +61,10 @@ func (r *runner) interactive(cmd *cobra.Command) error {
 }
 
 func (p *repl) welcome() {
-	model := "no model is configured: `coderrr config` chooses one, `coderrr ui --demo` shows how it works without"
-	if m, err := p.env.Config.Resolve("", p.env.Getenv); err == nil {
+	model := "no model is configured: `coderrr config` chooses one, `coderrr --demo` shows how it works without"
+	if p.r.flags.demo {
+		model = "the demo model replays a recorded session"
+	} else if m, err := p.env.Config.Resolve("", p.env.Getenv); err == nil {
 		model = m.String()
 	}
 	p.out(p.style.Bold("Coderrr") + " " + term.OneLine(p.r.version) + ", " + term.OneLine(model))
