@@ -232,12 +232,16 @@ type stored struct {
 	log *event.Log
 }
 
-func (s stored) ID() string                                             { return s.id }
-func (s stored) Log() *event.Log                                        { return s.log }
-func (s stored) Running() bool                                          { return false }
-func (s stored) Answer(string, ask.Answer) error                        { return server.ErrReadOnly }
-func (s stored) Say(string) error                                       { return server.ErrReadOnly }
-func (s stored) Stop()                                                  {}
-func (s stored) SetConfirmWrites(bool)                                  {}
-func (s stored) EditSpec(context.Context, string, string, string) error { return server.ErrReadOnly }
-func (s stored) Undo(context.Context, string) error                     { return server.ErrReadOnly }
+func (s stored) ID() string                      { return s.id }
+func (s stored) Log() *event.Log                 { return s.log }
+func (s stored) Running() bool                   { return false }
+func (s stored) Answer(string, ask.Answer) error { return server.ErrReadOnly }
+func (s stored) Say(string) error                { return server.ErrReadOnly }
+func (s stored) Stop()                           {}
+func (s stored) SetConfirmWrites(bool)           {}
+
+func (s stored) EditSpec(context.Context, string, string, string) error {
+	return server.ErrReadOnly
+}
+
+func (s stored) Undo(context.Context, string) error { return server.ErrReadOnly }
