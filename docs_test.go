@@ -101,19 +101,10 @@ func TestDocArchitecture(t *testing.T) {
 		if strings.HasSuffix(base, "test") || base == "bench" || base == "gen" || base == "conformance" {
 			continue // fakes and programs for this repository
 		}
-		if pkg = strings.TrimPrefix(pkg, "internal/"); !strings.Contains(doc, "`"+pkg+"`") && !planned(pkg) {
+		if pkg = strings.TrimPrefix(pkg, "internal/"); !strings.Contains(doc, "`"+pkg+"`") {
 			t.Errorf("ARCHITECTURE.md does not name %s", pkg)
 		}
 	}
-}
-
-func planned(pkg string) bool {
-	for _, p := range pending {
-		if strings.TrimPrefix(p, "internal/") == pkg {
-			return true
-		}
-	}
-	return false
 }
 
 // TestDocEvents: every type of event is in the protocol's document.
