@@ -71,6 +71,10 @@ generate: ## regenerate the committed generated code
 check-generated: ## fail if the committed generated code is not current
 	@GO='$(GO)' scripts/check-generated
 
+.PHONY: check-modules
+check-modules: ## fail if go.mod or go.sum is not tidy
+	@GO='$(GO)' scripts/check-modules
+
 .PHONY: cover
 cover: ## coverage by lines of the packages that must be above 90 %
 	@mkdir -p bin
