@@ -58,9 +58,9 @@ func checkTables(c Config) []problem {
 		}
 		add(slices.Contains(Kinds(), kind), "providers."+name+".name",
 			fmt.Sprintf("a profile needs the kind of provider: one of %s", strings.Join(Kinds(), ", ")))
-		add(validEndpoint(p.Endpoint), "providers."+name+".endpoint", "is not an http or https address")
+		out = append(out, checkProvider("providers."+name, p)...)
 	}
-	add(validEndpoint(c.Provider.Endpoint), "provider.endpoint", "is not an http or https address")
+	out = append(out, checkProvider("provider", c.Provider)...)
 	oneOf("verify.mode", c.Verify.Mode, "always", "writes_only", "off")
 	oneOf("sandbox.tier", c.Sandbox.Tier, "auto", "confined", "docker", "landlock", "scratch")
 	add(c.Agent.MaxIter >= 1, "agent.max_iter", "must be at least 1")
@@ -74,6 +74,23 @@ func checkTables(c Config) []problem {
 	add(c.Session.KeepDays >= 0, "session.keep_days", "must not be negative; 0 keeps logs for ever")
 	add(c.Session.MaxCostUSD == nil || *c.Session.MaxCostUSD > 0, "session.max_cost_usd", "must be more than 0")
 	add(c.MCP.MaxResultBytes >= 1024, "mcp.max_result_bytes", "must be at least 1024")
+	return out
+}
+
+// checkProvider checks the keys that [provider] and a profile share.
+func checkProvider(table string, p Provider) []problem {
+	var out []problem
+	add := func(ok bool, key, text string) {
+		if !ok {
+			out = append(out, problem{strings.Split(table+"."+key, "."), text})
+		}
+	}
+	add(validEndpoint(p.Endpoint), "endpoint", "is not an http or https address")
+	add(slices.Contains([]string{"", "chat", "responses"}, p.API), "api", fmt.Sprintf("%q is not one of chat, responses", p.API))
+	add(p.Context >= 0, "context", "must not be negative; 0 is what the catalogue or the server says")
+	add(p.InputUSD == nil || *p.InputUSD >= 0, "input_usd", "must not be negative")
+	add(p.OutputUSD == nil || *p.OutputUSD >= 0, "output_usd", "must not be negative")
+	add((p.InputUSD == nil) == (p.OutputUSD == nil), "input_usd", "input_usd and output_usd go together: half a price is none")
 	return out
 }
 

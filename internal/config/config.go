@@ -29,6 +29,15 @@ type Provider struct {
 	Model    string `toml:"model" json:"model"`
 	Endpoint string `toml:"endpoint" json:"endpoint"` // "" is the provider's own
 	Effort   string `toml:"effort" json:"effort"`
+	// API is OpenAI's protocol: chat or responses; "" chooses by the model.
+	API string `toml:"api,omitempty" json:"api,omitempty"`
+	// The rest says what the catalogue does not know of Model, or knows wrong: the
+	// context in tokens (for Ollama also the size it is loaded with), the prices in
+	// US dollars per million tokens, and whether it takes images.
+	Context   int64    `toml:"context,omitempty" json:"context,omitempty"`
+	InputUSD  *float64 `toml:"input_usd,omitempty" json:"input_usd,omitempty"`
+	OutputUSD *float64 `toml:"output_usd,omitempty" json:"output_usd,omitempty"`
+	Images    *bool    `toml:"images,omitempty" json:"images,omitempty"`
 	// Headers are sent with each request; ${VAR} is read from the environment.
 	Headers map[string]Secret `toml:"headers" json:"headers,omitempty"`
 }

@@ -21,6 +21,12 @@ type Model struct {
 	Endpoint string // "" is the provider's own
 	Effort   string
 	Headers  map[string]Secret
+	API      string // "" chooses by the model
+	// Context (tokens), the prices (US dollars per million tokens) and Images are
+	// what the configuration says of exactly this model; zero and nil say nothing.
+	Context             int64
+	InputUSD, OutputUSD *float64
+	Images              *bool
 }
 
 // String is PROVIDER/MODEL.
@@ -45,6 +51,11 @@ func (c Config) Resolve(flag string, getenv func(string) string) (Model, error) 
 	m.Name = first(chosen.Model, profile.Model, defaultModel(m.Kind))
 	m.Endpoint = first(chosen.Endpoint, profile.Endpoint)
 	m.Effort = first(chosen.Effort, profile.Effort)
+	m.API = first(chosen.API, profile.API)
+	m.described(chosen)
+	if m.Name == profile.Model {
+		m.described(profile)
+	}
 	m.Headers = expandAll(first2(chosen.Headers, profile.Headers), getenv)
 	if host := getenv("OLLAMA_HOST"); host != "" && m.Kind == "ollama" {
 		m.Endpoint = ollamaURL(host)
@@ -61,14 +72,40 @@ func (c Config) Resolve(flag string, getenv func(string) string) (Model, error) 
 // WithModel returns the configuration with --model applied, for Resolve("").
 func (c Config) WithModel(flag string) Config {
 	if name, model, ok := c.splitModel(flag); ok {
-		if name != c.Provider.Name {
+		switch {
+		case name != c.Provider.Name:
 			c.Provider = Provider{Name: name}
+		case model != c.Provider.Model:
+			c.Provider = c.Provider.undescribed()
 		}
 		c.Provider.Model = model
 	} else if flag != "" {
+		if flag != c.Provider.Model {
+			c.Provider = c.Provider.undescribed()
+		}
 		c.Provider.Model = flag
 	}
 	return c
+}
+
+// described takes over what p says of the model where nothing is said yet.
+func (m *Model) described(p Provider) {
+	if m.Context == 0 {
+		m.Context = p.Context
+	}
+	if m.InputUSD == nil {
+		m.InputUSD, m.OutputUSD = p.InputUSD, p.OutputUSD
+	}
+	if m.Images == nil {
+		m.Images = p.Images
+	}
+}
+
+// undescribed is p without what it says of its model: another one is another
+// matter.
+func (p Provider) undescribed() Provider {
+	p.Context, p.InputUSD, p.OutputUSD, p.Images = 0, nil, nil, nil
+	return p
 }
 
 // splitModel takes the provider off a --model value. At OpenRouter, and behind a

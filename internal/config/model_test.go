@@ -20,6 +20,8 @@ func parse(t *testing.T, text string) Config {
 	return c
 }
 
+func ptr[T any](v T) *T { return &v }
+
 func TestResolve(t *testing.T) {
 	const file = `
 [provider]
@@ -36,6 +38,7 @@ effort = "high"
 model = "claude"
 `
 	const router = "[provider]\nname = \"openrouter\"\nmodel = \"a/b\"\n"
+	const sized = "[provider]\nname = \"compatible\"\nmodel = \"m\"\nendpoint = \"http://h/v1\"\napi = \"chat\"\ncontext = 9000\ninput_usd = 1.0\noutput_usd = 2.0\nimages = true\n"
 	for _, tt := range []struct {
 		name, text, flag string
 		env              func(string) string
@@ -51,6 +54,9 @@ model = "claude"
 		{name: "openrouter named", text: router, flag: "openrouter/anthropic/claude", env: env(), want: Model{Profile: "openrouter", Kind: "openrouter", Name: "anthropic/claude"}},
 		{name: "environment first", text: file, env: env("OLLAMA_HOST", "0.0.0.0"), want: Model{Profile: "ollama", Kind: "ollama", Name: "llama", Endpoint: "http://127.0.0.1:11434", Headers: map[string]Secret{"X": ""}}},
 		{name: "default model", text: "[provider]\nname = \"ollama\"\n", env: env(), want: Model{Profile: "ollama", Kind: "ollama", Name: "gemma4:31b-cloud"}},
+		{name: "what is said of a model", text: sized, env: env(), want: Model{Profile: "compatible", Kind: "compatible", Name: "m", Endpoint: "http://h/v1", API: "chat", Context: 9000, InputUSD: ptr(1.0), OutputUSD: ptr(2.0), Images: ptr(true)}},
+		{name: "is not said of another", text: sized, flag: "n", env: env(), want: Model{Profile: "compatible", Kind: "compatible", Name: "n", Endpoint: "http://h/v1", API: "chat"}},
+		{name: "nor with its provider's name", text: sized, flag: "compatible/n", env: env(), want: Model{Profile: "compatible", Kind: "compatible", Name: "n", Endpoint: "http://h/v1", API: "chat"}},
 		{name: "nothing", text: "", env: env(), fail: "no model is configured"},
 		{name: "flag alone is enough", text: "", flag: "openai/gpt-5", env: env(), want: Model{Profile: "openai", Kind: "openai", Name: "gpt-5"}},
 		{name: "no model", text: "[provider]\nname = \"openai\"\n", env: env(), fail: "which model?"},
