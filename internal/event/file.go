@@ -13,20 +13,37 @@ import (
 // maxLine bounds one stored event: the largest tool result is far below it.
 const maxLine = 64 << 20
 
-// FileSink writes events as JSON lines to a file it owns.
-type FileSink struct{ file *os.File }
+// FileSink writes events as JSON lines to a file it owns. It is not safe for
+// concurrent use; Log serialises its calls.
+type FileSink struct {
+	file   *os.File
+	broken error // what was written could not be cut off again
+}
 
 // NewFileSink takes over a file that is open for appending.
 func NewFileSink(f *os.File) *FileSink { return &FileSink{file: f} }
 
-// Write appends one line in a single write, and syncs if asked to.
+// Write appends one line in a single write, and syncs if asked to. A line that is
+// written in part (the disk is full) is cut off again: a later one after it would
+// make the whole log unreadable.
 func (s *FileSink) Write(e Event, sync bool) error {
+	if s.broken != nil {
+		return s.broken
+	}
 	line, err := encode(e)
 	if err != nil {
 		return err
 	}
-	if _, err := s.file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("write the session log: %w", err)
+	if len(line) > maxLine {
+		return fmt.Errorf("write the session log: an event of %d bytes is larger than the %d that can be read again", len(line), maxLine)
+	}
+	n, err := s.file.Write(append(line, '\n'))
+	if err != nil {
+		err = fmt.Errorf("write the session log: %w", err)
+		if n > 0 {
+			err = errors.Join(err, s.cut(n))
+		}
+		return err
 	}
 	if !sync {
 		return nil
@@ -35,6 +52,18 @@ func (s *FileSink) Write(e Event, sync bool) error {
 		return fmt.Errorf("sync the session log: %w", err)
 	}
 	return nil
+}
+
+// cut takes the last n bytes away.
+func (s *FileSink) cut(n int) error {
+	info, err := s.file.Stat()
+	if err == nil {
+		err = s.file.Truncate(info.Size() - int64(n))
+	}
+	if err != nil {
+		s.broken = fmt.Errorf("the session log ends in the middle of a line: %w", err)
+	}
+	return s.broken
 }
 
 // Close syncs and closes the file.

@@ -45,20 +45,21 @@ func NewLog(past []Event, sink Sink) *Log {
 }
 
 // Append adds an event and wakes the readers. A payload that must be durable is
-// on disk when Append returns; if it could not be stored, see Commit and Err.
+// on disk when Append returns, unless Err says that it could not be stored; those
+// who watch see it even then.
 func (l *Log) Append(p Payload) Event {
-	e, _ := l.add(p)
+	e, _ := l.add(p, false)
 	return e
 }
 
 // Commit is Append for events whose effect must not happen unless they are
-// stored: it returns the error, and the event is then not in the log.
+// stored: it returns the error, and a durable event is then not in the log.
 func (l *Log) Commit(p Payload) error {
-	_, err := l.add(p)
+	_, err := l.add(p, true)
 	return err
 }
 
-func (l *Log) add(p Payload) (Event, error) {
+func (l *Log) add(p Payload, stored bool) (Event, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -69,7 +70,7 @@ func (l *Log) add(p Payload) (Event, error) {
 		if l.err == nil {
 			l.err = err
 		}
-		if _, must := p.(Durable); must {
+		if _, must := p.(Durable); must && stored {
 			return Event{}, err
 		}
 	}
