@@ -38,17 +38,16 @@ func TestMain(m *testing.M) {
 type world struct {
 	*httptest.Server
 
-	mu       sync.Mutex
-	prm      map[string]any // nil: none
-	as       map[string]any // nil: none
-	reg      map[string]any // answer of the registration endpoint
-	token    func(form url.Values, h http.Header) (status int, body string)
-	seen     []string // METHOD PATH
-	forms    []url.Values
-	regs     []map[string]any
-	headers  []http.Header // of requests to anything but the resource
-	accept   string        // the access token the resource takes
-	refreshs int
+	mu      sync.Mutex
+	prm     map[string]any // nil: none
+	as      map[string]any // nil: none
+	reg     map[string]any // answer of the registration endpoint
+	token   func(form url.Values, h http.Header) (status int, body string)
+	seen    []string // METHOD PATH
+	forms   []url.Values
+	regs    []map[string]any
+	headers []http.Header // of requests to anything but the resource
+	accept  string        // the access token the resource takes
 }
 
 func newWorld(t *testing.T) *world {

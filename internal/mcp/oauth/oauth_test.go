@@ -463,6 +463,8 @@ func TestRefreshOnceForAllGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	require.Len(t, w.forms, 1)
 }
 
@@ -506,6 +508,8 @@ func TestRefreshOnceForAllProcesses(t *testing.T) {
 	}
 	wg.Wait()
 	require.EqualValues(t, 4, good.Load())
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	require.Len(t, w.forms, 1)
 
 	// M32: the file is its owner's only.
