@@ -491,7 +491,9 @@ func TestRefreshOnceForAllProcesses(t *testing.T) {
 		o.Home, o.Vault = dir, secret.Vault{File: filepath.Join(dir, "credentials.json")}
 	})
 	w.put(t, s, nil)
+	w.mu.Lock() // other processes come to it: nothing else orders their requests
 	w.token = once(t)
+	w.mu.Unlock()
 	var good atomic.Int32
 	var wg sync.WaitGroup
 	for range 4 {
