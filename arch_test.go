@@ -31,6 +31,7 @@ var layers = map[string]int{
 	"internal/browser": 0,
 	"internal/inert":   0,
 	"internal/bench":   0,
+	"internal/slash":   0,
 
 	"internal/sandbox/fence":       0,
 	"internal/sandbox/procs":       0,
