@@ -60,11 +60,12 @@ lint: ## gofumpt, vet, staticcheck, errcheck
 .PHONY: fmt
 fmt: ## format the Go and templ sources
 	$(PLAIN) $(TOOL) gofumpt -w .
-	@if [ -d web ]; then $(PLAIN) $(TOOL) templ fmt web; fi
+	$(PLAIN) $(TOOL) templ fmt web
 
+# templ writes paths relative to where it runs, so it always runs in web.
 .PHONY: generate
 generate: ## regenerate the committed generated code
-	@if [ -d web ]; then $(PLAIN) $(TOOL) templ generate -include-version=false; fi
+	cd web && $(PLAIN) $(TOOL) templ generate -include-version=false
 	$(PLAIN) $(GO) generate ./...
 
 .PHONY: check-generated
