@@ -182,7 +182,7 @@ func (h *host) serve() {
 			fds, err := receive(fdSocket, &req)
 			switch {
 			case errors.Is(err, io.EOF):
-				os.Exit(0) // Coderrr is gone: process 1 dies with this one
+				unix.Exit(0) // Coderrr is gone: process 1 dies with this one
 			case err != nil:
 				continue
 			case req.Kind == "run" && len(fds) == 2:

@@ -155,12 +155,13 @@ func agent(dir string) {
 	if kind := os.Getenv("CODERRR_TEST_KIND"); kind != "" {
 		n, _ := strconv.Atoi(kind)
 		s, err := openCopyAt(filepath.Join(dir, "ws"), dir, exe, confined.Kind(n))
+		var res sandbox.Result
 		if err == nil {
-			_, err = s.Run(context.Background(), sandbox.Command{
+			res, err = s.Run(context.Background(), sandbox.Command{
 				Line: os.Getenv("CODERRR_TEST_LINE"), Output: func(_, text string) { fmt.Print(text) },
 			})
 		}
-		fmt.Println("FAILED", err)
+		fmt.Println("FAILED", err, res)
 		return
 	}
 	s, err := confined.Open(context.Background(), confined.Options{

@@ -195,17 +195,21 @@ func (s *syncer) subdir(src, dst *os.Root, p place) {
 		s.remove(dst, rel, name)
 		err = fs.ErrNotExist
 	}
-	if err != nil {
+	mode := fs.FileMode(0o700)
+	switch {
+	case err != nil:
 		if err := dst.Mkdir(name, 0o700); err != nil {
 			s.fail(err)
 			return
 		}
 		s.own(dst, name)
-	} else if have.Mode().Perm()&0o700 != 0o700 {
+	case have.Mode().Perm()&0o700 != 0o700:
 		if err := dst.Chmod(name, 0o700); err != nil {
 			s.fail(err)
 			return
 		}
+	default:
+		mode = have.Mode().Perm()
 	}
 	to, err := dst.OpenRoot(name)
 	if err != nil {
@@ -214,7 +218,7 @@ func (s *syncer) subdir(src, dst *os.Root, p place) {
 	}
 	defer func() { _ = to.Close() }()
 	s.dir(from, to, rel)
-	if have == nil || have.Mode().Perm() != info.Mode().Perm() {
+	if mode != info.Mode().Perm() {
 		if err := dst.Chmod(name, info.Mode().Perm()); err != nil {
 			s.fail(err)
 		}
