@@ -39,6 +39,7 @@ func (l *logged) Ask(ctx context.Context, q ask.Question) (ask.Answer, error) {
 	}
 	closed := event.AskClosed{ID: q.ID, Choice: a.Choice, Text: a.Text, Hunks: a.Hunks, By: a.By}
 	if err := l.log.Commit(closed); err != nil {
+		l.log.Append(event.AskClosed{ID: q.ID, By: ask.ByCancelled}) // nobody waits for it
 		return ask.Answer{}, fmt.Errorf("store the answer: %w", err)
 	}
 	return a, nil

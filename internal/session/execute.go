@@ -28,7 +28,9 @@ func (s *Session) execute(ctx context.Context) (step, outcome) {
 	} else if !ok {
 		return stepGate, outcome{}
 	}
+	s.undoing.Lock() // an undo that began while the plan waited ends first
 	s.setPhase(event.Execute)
+	s.undoing.Unlock()
 	o := s.setOptions(policy.Execution, nil)
 	o.Files, o.Verify = &holding{s: s, files: s.o.Files}, s.o.Verify
 	set := tools.NewSet(o)
@@ -57,6 +59,10 @@ func (s *Session) rounds(ctx context.Context, set *tools.Set) (step, outcome) {
 		}
 		if plan.Hash != s.approvedHash() {
 			return stepGate, outcome{}
+		}
+		if s.queued() { // typed in the last turn: it is read before the end
+			round--
+			continue
 		}
 		open := s.unmet(plan)
 		if len(open) == 0 || round >= max(1, s.o.Limits.MaxIter) || allBlocked(open) {

@@ -25,11 +25,10 @@ const watchEvery = 400 * time.Millisecond
 // the hash it names.
 func (s *Session) gate(ctx context.Context, req Request, plan *spec.Plan) (step, outcome) {
 	for n := 1; ; n++ {
-		if plan.Problem == nil {
-			if ok, err := s.o.Approvals.Approved(plan.ID, plan.Hash); err == nil && ok && (req.Resume || req.Spec != "") && !req.PlanOnly && req.Approve == "" {
-				s.present(plan)
-				return s.unlock(plan, "")
-			}
+		if s.onRecord(req, plan) {
+			s.present(plan)
+			s.takeFlag() // --yes is for the first plan, and that is this one
+			return s.unlock(plan, "")
 		}
 		s.setPhase(event.Awaiting)
 		s.present(plan)
@@ -70,6 +69,20 @@ func (s *Session) gate(ctx context.Context, req Request, plan *spec.Plan) (step,
 	}
 }
 
+// onRecord reports whether this very plan was approved before and no question is
+// due: where a session or a spec is gone on with, and nobody sent the plan back
+// since.
+func (s *Session) onRecord(req Request, plan *spec.Plan) bool {
+	s.mu.Lock()
+	sent := s.sentBack
+	s.mu.Unlock()
+	if plan.Problem != nil || sent || req.PlanOnly || req.Approve != "" || !req.Resume && req.Spec == "" {
+		return false
+	}
+	ok, err := s.o.Approvals.Approved(plan.ID, plan.Hash)
+	return err == nil && ok
+}
+
 // unlock records an approval and leads to execution. by is empty for a plan whose
 // approval is on record already.
 func (s *Session) unlock(plan *spec.Plan, by ask.By) (step, outcome) {
@@ -79,7 +92,10 @@ func (s *Session) unlock(plan *spec.Plan, by ask.By) (step, outcome) {
 		}
 	}
 	s.mu.Lock()
-	s.approved = plan.Hash
+	if s.approved != plan.Hash {
+		clear(s.accepted) // "accept all" was said of the tasks of another plan
+	}
+	s.approved, s.sentBack = plan.Hash, false
 	s.mu.Unlock()
 	return stepExecute, outcome{}
 }
@@ -158,7 +174,7 @@ var errEdited = errors.New("the plan changed while it was shown")
 // comment when the person typed a message instead of answering.
 func (s *Session) askPlan(ctx context.Context, req Request, plan *spec.Plan) (ask.Answer, error) {
 	if texts := s.drain(); len(texts) > 0 {
-		return ask.Answer{Choice: ask.Comment, Text: strings.Join(texts, "\n\n")}, nil
+		return ask.Answer{Choice: ask.Comment, Text: strings.Join(texts, queueSep)}, nil
 	}
 	asker := s.asker
 	if (req.Yes || req.Approve != "") && s.takeFlag() {
@@ -181,7 +197,7 @@ func (s *Session) askPlan(ctx context.Context, req Request, plan *spec.Plan) (as
 	case errors.Is(cause, errEdited):
 		return ask.Answer{}, errEdited
 	case errors.Is(cause, errSaid):
-		return ask.Answer{Choice: ask.Comment, Text: strings.Join(s.drain(), "\n\n")}, nil
+		return ask.Answer{Choice: ask.Comment, Text: strings.Join(s.drain(), queueSep)}, nil
 	default:
 		return ask.Answer{}, err
 	}

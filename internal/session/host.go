@@ -84,11 +84,15 @@ func (s *Session) Update(_ context.Context, id, status, notes string) (string, e
 		s.ledger.Ended(id, st)
 	}
 	s.mu.Lock()
+	before := s.task
 	switch {
 	case st == spec.InProgress:
 		s.task = task.ID
 	case s.task == task.ID:
 		s.task = ""
+	}
+	if s.task != before {
+		clear(s.accepted) // "accept all in task" ends with the task, also if it comes back
 	}
 	s.mu.Unlock()
 	if err := s.o.Log.Commit(event.TaskUpdated{ID: task.ID, Status: string(st), Evidence: evidence}); err != nil {

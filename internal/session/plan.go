@@ -66,7 +66,7 @@ func (s *Session) talkOnly(ctx context.Context, req Request) outcome {
 // sendBack returns a plan to planning with the person's words.
 func (s *Session) sendBack(text string) {
 	s.mu.Lock()
-	s.approved = ""
+	s.approved, s.sentBack = "", true
 	s.mu.Unlock()
 	if text == "" {
 		text = "(no comment)"

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/coderrr/coderrr/internal/agent"
+	"github.com/coderrr/coderrr/internal/ask"
 	"github.com/coderrr/coderrr/internal/event"
 	"github.com/coderrr/coderrr/internal/history"
 	"github.com/coderrr/coderrr/internal/llm"
@@ -90,6 +92,7 @@ func (s *Session) listing(ctx context.Context) string {
 // not in the log: that is asked of the approval store, and of the plan on disk.
 func (s *Session) restore() {
 	var total event.Usage
+	var phase event.Phase
 	for _, e := range s.o.Past {
 		switch p := e.Data.(type) {
 		case event.PlanReady:
@@ -109,10 +112,20 @@ func (s *Session) restore() {
 			}
 		case event.ToolFinished:
 			s.planned = p.Name == "finish" && p.OK
+		case event.PhaseChanged:
+			phase = p.Phase
 		case event.UserMessage:
 			s.planned = false
+			s.sentBack = s.sentBack || phase == event.Awaiting
+			s.told(p.Text)
+		case event.ContextChanged:
+			s.waiting(p)
 		case event.AskOpened:
 			s.asked++
+		case event.AskClosed:
+			if p.Choice == ask.Approve || p.Choice == ask.Discard || p.Choice == ask.Comment {
+				s.sentBack = p.Choice != ask.Approve
+			}
 		}
 	}
 	messages, turns := agent.Rebuild(s.o.Past, s.interrupted)
@@ -120,6 +133,35 @@ func (s *Session) restore() {
 	s.budget.Restore(total, turns)
 	s.ledger.Rebuild(s.o.Past)
 }
+
+// waiting follows what was typed and not read yet.
+func (s *Session) waiting(p event.ContextChanged) {
+	switch {
+	case p.What != "queue":
+	case p.Name == "removed":
+		s.told(p.Detail)
+	default:
+		s.queue = append(s.queue, p.Detail)
+	}
+}
+
+// told takes what the model was told out of the queue; comments on a plan go to it
+// as one text.
+func (s *Session) told(text string) {
+	if at := slices.Index(s.queue, text); at >= 0 {
+		s.queue = slices.Delete(s.queue, at, at+1)
+		return
+	}
+	for n := 2; n <= len(s.queue); n++ {
+		if strings.Join(s.queue[:n], queueSep) == text {
+			s.queue = s.queue[n:]
+			return
+		}
+	}
+}
+
+// queueSep joins what was typed to one comment.
+const queueSep = "\n\n"
 
 // interrupted says what became of a call whose result was not stored. For a write
 // the file itself tells.

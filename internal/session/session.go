@@ -121,9 +121,11 @@ type Session struct {
 	asked     int // plan questions so far
 	prompt    prompt.Data
 	planned   bool          // the stored log ends with a finished planning
+	sentBack  bool          // a plan was sent back: no older approval stands for the next
 	kick      chan struct{} // wakes the gate: an edit or a message came
 	stop      context.CancelFunc
 	stopAsked bool
+	undoing   sync.Mutex // held by an undo, and while execution begins
 }
 
 // New returns a session; it panics when a required option is missing, which is a
@@ -228,30 +230,6 @@ const (
 	stepExecute
 )
 
-// begin gets to a first plan: an existing spec, a resumed one, or a new one.
-func (s *Session) begin(ctx context.Context, req Request) (*spec.Plan, outcome, bool) {
-	if req.Spec != "" {
-		id, err := s.o.Specs.Open(req.Spec)
-		if err != nil {
-			return nil, failed("open the spec", err), false
-		}
-		s.setSpec(id)
-		return s.load()
-	}
-	if req.Resume && s.current() != "" && (s.wasShown() || s.planned) {
-		return s.load()
-	}
-	return s.plan(ctx, req.Text)
-}
-
-func (s *Session) load() (*spec.Plan, outcome, bool) {
-	plan, err := s.o.Specs.Load(s.current())
-	if err != nil {
-		return nil, failed("load the plan", err), false
-	}
-	return &plan, outcome{}, true
-}
-
 // Stop ends the session within a second. A stop before Run counts too.
 func (s *Session) Stop() {
 	s.mu.Lock()
@@ -320,6 +298,13 @@ func (s *Session) drain() []string {
 	q := s.queue
 	s.queue = nil
 	return q
+}
+
+// queued reports whether the person said something that the model was not told.
+func (s *Session) queued() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue) > 0
 }
 
 func (s *Session) current() string {

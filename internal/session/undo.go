@@ -17,6 +17,8 @@ var ErrBusy = errors.New("the session is working: stop it, or wait for its end, 
 // folder), or everywhere for "". Git is not touched. It refuses where a file
 // changed since.
 func (s *Session) Undo(ctx context.Context, path string) error {
+	s.undoing.Lock()
+	defer s.undoing.Unlock()
 	switch s.Phase() {
 	case event.Planning, event.Execute:
 		return ErrBusy
