@@ -53,6 +53,10 @@ screenshots: build ## pictures of the browser UI into artifacts/
 conformance: ## the official MCP conformance suite (from npm) against our client
 	@GO='$(GO)' scripts/conformance
 
+.PHONY: mcp-real
+mcp-real: ## real MCP servers (from npm) seen through our client
+	@GO='$(GO)' scripts/mcp-real
+
 .PHONY: lint
 lint: ## gofumpt, vet, staticcheck, errcheck
 	@GO='$(GO)' scripts/lint

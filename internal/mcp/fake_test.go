@@ -58,6 +58,17 @@ func stdioFake() {
 		case "tools/list":
 			result = `{"tools":[{"name":"env","inputSchema":{"type":"object","properties":{}}}]}`
 		case "tools/call":
+			if os.Getenv("MCP_FAKE") == "short" {
+				break
+			}
+			if os.Getenv("MCP_FAKE") == "huge" {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, m.ID)
+				for range 1600 {
+					fmt.Print(strings.Repeat("x", 1<<16))
+				}
+				fmt.Println(`"}]}}`)
+				continue
+			}
 			dir, _ := os.Getwd()
 			raw, _ := json.Marshal("cwd=" + dir + "\n" + strings.Join(os.Environ(), "\n"))
 			result = fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, raw)
