@@ -149,22 +149,28 @@ func (m *Manager) command(cfg Server) (*wire.Command, error) {
 // folder is where a server runs. It is not the workspace by default: a package
 // runner would take programs and settings from what lies there.
 func (m *Manager) folder(cwd string) (string, error) {
-	switch {
-	case cwd == "":
-		cwd = m.o.Getenv("HOME")
+	if cwd == "" {
+		home := m.o.Getenv("HOME")
 		if runtime.GOOS == "windows" {
-			cwd = m.o.Getenv("USERPROFILE")
+			home = m.o.Getenv("USERPROFILE")
 		}
-	case !filepath.IsAbs(cwd):
+		if isFolder(home) {
+			return home, nil
+		}
+		return filepath.VolumeName(home) + string(filepath.Separator), nil
+	}
+	if !filepath.IsAbs(cwd) {
 		cwd = filepath.Join(m.o.Workspace, cwd)
 	}
-	if cwd == "" {
-		return string(filepath.Separator), nil
-	}
-	if info, err := os.Stat(cwd); err != nil || !info.IsDir() {
+	if !isFolder(cwd) {
 		return "", fmt.Errorf("cwd: %s is not a folder", cwd)
 	}
 	return cwd, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return filepath.IsAbs(path) && err == nil && info.IsDir()
 }
 
 // lookup finds a command: an absolute path, or a name on PATH outside the
