@@ -88,7 +88,7 @@ func answerText(q *view.Question) string {
 func byText(by ask.By) string {
 	switch by {
 	case ask.ByBrowser:
-		return "decided here, in the browser"
+		return "decided in the browser"
 	case ask.ByTerminal:
 		return "decided in the terminal"
 	case ask.ByEditor:

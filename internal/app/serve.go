@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/coderrr/coderrr/internal/ask"
 	"github.com/coderrr/coderrr/internal/cli"
@@ -93,8 +95,45 @@ func (b *backend) close() {
 // Info implements server.Backend.
 func (b *backend) Info() server.Info { return b.info }
 
+// settle waits a moment for sessions that have ended and still free what they
+// held: the next one needs the workspace's lock.
+func (b *backend) settle(ctx context.Context) {
+	b.mu.Lock()
+	var ending []*live
+	for _, l := range b.live {
+		if l.Running() && finished(l.Log()) {
+			ending = append(ending, l)
+		}
+	}
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for _, l := range ending {
+		select {
+		case <-l.ended:
+		case <-ctx.Done():
+		}
+	}
+}
+
+const settleTimeout = 5 * time.Second
+
+// finished reports whether the last run of a log has ended.
+func finished(log *event.Log) bool {
+	for _, e := range slices.Backward(log.Events(0)) {
+		switch e.Data.(type) {
+		case event.SessionFinished:
+			return true
+		case event.SessionStarted:
+			return false
+		}
+	}
+	return false
+}
+
 // Start implements server.Backend.
-func (b *backend) Start(_ context.Context, request string, o server.StartOptions) (server.Live, error) {
+func (b *backend) Start(ctx context.Context, request string, o server.StartOptions) (server.Live, error) {
+	b.settle(ctx)
 	if b.o.Demo {
 		if err := demo.Write(b.app.env.Dir); err != nil {
 			return nil, err
@@ -161,7 +200,8 @@ func (b *backend) Sessions(ctx context.Context) ([]server.SessionInfo, error) {
 	for _, s := range list {
 		info := server.SessionInfo{ID: s.ID, Title: s.Request, Started: s.Started, Status: s.Status, Running: s.Running}
 		if l, ok := b.live[s.ID]; ok {
-			info.Running = l.Running()
+			// Between its last event and the freed lock it has ended already.
+			info.Running = l.Running() && s.Status == ""
 		} else if s.Running {
 			info.Elsewhere = true
 		}
@@ -202,6 +242,13 @@ func (l *live) Say(text string) error {
 	return l.run.Say(text)
 }
 
+func (l *live) Unsay(text string) error {
+	if !l.run.session.Unsay(text) {
+		return server.ErrDelivered
+	}
+	return nil
+}
+
 func (l *live) Stop() { l.run.Stop() }
 
 func (l *live) SetConfirmWrites(on bool) { l.run.SetConfirmWrites(on) }
@@ -237,6 +284,7 @@ func (s stored) Log() *event.Log                 { return s.log }
 func (s stored) Running() bool                   { return false }
 func (s stored) Answer(string, ask.Answer) error { return server.ErrReadOnly }
 func (s stored) Say(string) error                { return server.ErrReadOnly }
+func (s stored) Unsay(string) error              { return server.ErrReadOnly }
 func (s stored) Stop()                           {}
 func (s stored) SetConfirmWrites(bool)           {}
 

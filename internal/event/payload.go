@@ -239,6 +239,8 @@ type (
 		Level string `json:"level"`
 		Kind  string `json:"kind"`
 		Text  string `json:"text"`
+		// On is the setting as it is now, for the kind confirm_writes.
+		On *bool `json:"on,omitempty"`
 	}
 	// SessionFinished ends a run. Only an undo can follow it.
 	SessionFinished struct {

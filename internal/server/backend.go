@@ -16,6 +16,8 @@ var (
 	ErrReadOnly = errors.New("this session is read-only here")
 	// ErrStale: what was to be changed has changed since it was shown.
 	ErrStale = errors.New("it has changed since it was shown")
+	// ErrDelivered: the message is with the model already.
+	ErrDelivered = errors.New("the message was delivered already")
 	// ErrNoSession: there is no session with this id.
 	ErrNoSession = errors.New("no such session")
 )
@@ -85,6 +87,8 @@ type Live interface {
 	Answer(id string, a ask.Answer) error
 	// Say queues text for the next turn; while a plan waits it is a comment on it.
 	Say(text string) error
+	// Unsay takes a queued message back; ErrDelivered when it is too late.
+	Unsay(text string) error
 	// Stop cancels the session; it returns at once.
 	Stop()
 	// EditSpec replaces one document (requirements, design, tasks) of the plan that

@@ -21,7 +21,7 @@ type command struct {
 
 	Request  string             `json:"request"`  // start
 	Confirm  bool               `json:"confirm"`  // start
-	Text     string             `json:"text"`     // say, answer
+	Text     string             `json:"text"`     // say, unsay, answer
 	Question string             `json:"question"` // answer
 	Choice   string             `json:"choice"`   // answer
 	Hash     string             `json:"hash"`     // answer
@@ -36,7 +36,7 @@ type command struct {
 
 func (c command) known() bool {
 	switch c.Type {
-	case "start", "say", "answer", "stop", "edit", "confirm_writes", "undo", "open":
+	case "start", "say", "unsay", "answer", "stop", "edit", "confirm_writes", "undo", "open":
 		return true
 	default:
 		return false
@@ -82,14 +82,18 @@ func (c *conn) quick(live Live, h *hub, cmd command) error {
 			return errors.New("there is nothing to say")
 		}
 		return live.Say(cmd.Text)
+	case "unsay":
+		return live.Unsay(cmd.Text)
 	case "stop":
 		h.setStopping()
 		live.Stop()
 		return nil
 	default: // confirm_writes
 		if live != nil {
-			live.SetConfirmWrites(cmd.On)
+			live.SetConfirmWrites(cmd.On) // the log says so to every page
+			return nil
 		}
+		c.s.choose(cmd.On)
 		h.setConfirm(cmd.On)
 		return nil
 	}
@@ -165,7 +169,7 @@ func (c *conn) start(ctx context.Context, cmd command, out *ack) error {
 	if err != nil {
 		return err
 	}
-	c.s.adopt(ctx, live, cmd.Confirm)
+	c.s.adopt(ctx, live)
 	id := live.ID()
 	h, err := c.s.pick(ctx, &id)
 	if err != nil {
@@ -207,6 +211,8 @@ func explain(err error) (code, why string) {
 		return "choice", "That is not one of the choices."
 	case errors.Is(err, ErrStale):
 		return "stale", "The file has changed on disk since this page showed it. Your text is still here: copy it, then look at the new version."
+	case errors.Is(err, ErrDelivered):
+		return "delivered", "It is too late: the model has this message already."
 	case errors.Is(err, ErrReadOnly):
 		return "read_only", "This session can only be read here: it has ended, or another process runs it."
 	case errors.Is(err, ErrNoSession):

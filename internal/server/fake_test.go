@@ -98,7 +98,14 @@ func (l *live) did() []string {
 
 func (l *live) Answer(id string, a ask.Answer) error { return l.in.Answer(id, a) }
 func (l *live) Say(text string) error                { l.note("say " + text); return nil }
-func (l *live) Stop()                                { l.note("stop") }
+func (l *live) Unsay(text string) error {
+	if text == "late" {
+		return server.ErrDelivered
+	}
+	l.note("unsay " + text)
+	return nil
+}
+func (l *live) Stop() { l.note("stop") }
 func (l *live) SetConfirmWrites(on bool) {
 	l.note(map[bool]string{true: "confirm on", false: "confirm off"}[on])
 }

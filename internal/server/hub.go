@@ -74,6 +74,9 @@ func newHub(s *Server, live Live, info web.Info, confirm bool, rows []web.Sessio
 func (h *hub) settlePage() {
 	running := h.live != nil && h.live.Running() && h.state.Outcome == nil
 	h.page.Running, h.page.ReadOnly = running, h.live != nil && !running && h.state.Outcome == nil
+	if h.state.Confirm != nil {
+		h.page.Confirm = *h.state.Confirm
+	}
 	if !running {
 		h.page.Stopping = false
 	}

@@ -156,8 +156,8 @@ func TestW22Replay(t *testing.T) {
 	require.Equal(t, "closed", a.Code)
 	a, before := two.do("answer", map[string]any{"question": "p1", "choice": "approve", "hash": "h"})
 	require.Equal(t, "closed", a.Code)
-	if !anyHTML(before, "decided here, in the browser") {
-		two.until("decided here, in the browser")
+	if !anyHTML(before, "decided in the browser") {
+		two.until("decided in the browser")
 	}
 	a, _ = two.do("answer", map[string]any{"question": "unknown", "choice": "approve", "hash": "h"})
 	require.Equal(t, "closed", a.Code)
@@ -219,6 +219,7 @@ func TestCommandsReachTheSession(t *testing.T) {
 	}{
 		{"confirm_writes", map[string]any{"on": true}},
 		{"say", map[string]any{"text": "more"}},
+		{"unsay", map[string]any{"text": "more"}},
 		{"edit", map[string]any{"document": "design", "content": "# D", "base": "x"}},
 		{"undo", map[string]any{"path": "a.go"}},
 		{"undo", nil},
@@ -228,9 +229,11 @@ func TestCommandsReachTheSession(t *testing.T) {
 		require.True(t, a.OK, a.Why)
 	}
 	l := st.b.list[0]
-	require.Equal(t, []string{"confirm on", "say more", "edit design # D", "undo a.go", "undo ", "stop"}, l.did())
+	require.Equal(t, []string{"confirm on", "say more", "unsay more", "edit design # D", "undo a.go", "undo ", "stop"}, l.did())
 	a, _ = tb.do("edit", map[string]any{"document": "design", "content": "x", "base": "old"})
 	require.Equal(t, "stale", a.Code)
+	a, _ = tb.do("unsay", map[string]any{"text": "late"})
+	require.Equal(t, "delivered", a.Code)
 	a, _ = tb.do("open", map[string]any{"target": "nowhere"})
 	require.Equal(t, "no_session", a.Code)
 	a, before = tb.do("open", map[string]any{"target": ""})
@@ -350,4 +353,26 @@ func TestAPI(t *testing.T) {
 	require.Contains(t, body, `"type":"session.started"`)
 	code, _, _ := request(t, st, "GET", "/api/sessions/nope/events", auth)
 	require.Equal(t, 404, code)
+}
+
+// TestConfirmSwitch: the log says whether each write is reviewed, so that every
+// page shows the same; before a session it is the choice of the start page.
+func TestConfirmSwitch(t *testing.T) {
+	st := start(t)
+	tb, m := st.open(nil)
+	require.NotContains(t, m.html(), "data-confirm")
+	a, _ := tb.do("confirm_writes", map[string]any{"on": true})
+	require.True(t, a.OK)
+	require.NoError(t, tb.ws.CloseNow())
+	_, m = st.open(nil)
+	require.Contains(t, m.html(), "data-confirm", "a page that is loaded again shows the choice")
+
+	l := st.b.add("s1", "r")
+	tb, m = st.open(map[string]any{"session": "s1"})
+	require.NotContains(t, m.html(), "data-confirm")
+	on := true
+	l.log.Append(event.Notice{Level: "info", Kind: "confirm_writes", Text: "shown.", On: &on})
+	tb.until("data-confirm")
+	_, m = st.open(map[string]any{"session": "s1"})
+	require.Contains(t, m.html(), "data-confirm")
 }

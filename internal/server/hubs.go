@@ -19,7 +19,7 @@ func (s *Server) pick(ctx context.Context, session *string) (*hub, error) {
 		return h, nil
 	}
 	if id == "" {
-		return s.addHub(ctx, nil, s.backend.Info().ConfirmWrites), nil
+		return s.addHub(ctx, nil, s.choice()), nil
 	}
 	live, err := s.backend.Open(ctx, id)
 	if err != nil {
@@ -55,10 +55,26 @@ func (s *Server) running(ctx context.Context) string {
 	return ""
 }
 
-// adopt makes the hub of a session that was just started, with the choice that was
-// made for it.
-func (s *Server) adopt(ctx context.Context, live Live, confirm bool) {
-	h := s.addHub(ctx, live, confirm)
+// choose keeps the choice of the start page for the next session, for all pages.
+func (s *Server) choose(confirm bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.confirm = &confirm
+}
+
+func (s *Server) choice() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.confirm != nil {
+		return *s.confirm
+	}
+	return s.backend.Info().ConfirmWrites
+}
+
+// adopt makes the hub of a session that was just started. Its log says whether
+// each write is reviewed, where that is not as configured.
+func (s *Server) adopt(ctx context.Context, live Live) {
+	h := s.addHub(ctx, live, s.backend.Info().ConfirmWrites)
 	h.mu.Lock()
 	h.watchers--
 	h.mu.Unlock()

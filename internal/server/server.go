@@ -43,6 +43,7 @@ type Server struct {
 	hubs    map[string]*hub
 	conns   map[*conn]struct{}
 	closing bool
+	confirm *bool           // the choice made on the start page, nil for none
 	base    context.Context // of what outlives a request; set by Serve
 	tasks   sync.WaitGroup  // hubs and connections
 }

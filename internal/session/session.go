@@ -265,7 +265,7 @@ func (s *Session) SetConfirmWrites(on bool) {
 	if on {
 		text = "Each write is shown before it is made."
 	}
-	s.o.Log.Append(event.Notice{Level: "info", Kind: "confirm_writes", Text: text})
+	s.o.Log.Append(event.Notice{Level: "info", Kind: "confirm_writes", Text: text, On: &on})
 }
 
 // Phase is where the session is.

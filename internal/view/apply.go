@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,10 @@ func (s *State) applyRun(e event.Event, t *Touched) {
 	case event.ContextChanged:
 		s.contextChanged(e, p, t)
 	case event.Notice:
+		if p.On != nil && p.Kind == "confirm_writes" {
+			s.Confirm = p.On
+			t.Parts |= PartHeader
+		}
 		s.notice(e, p.Level, p.Text, t)
 	case event.SessionFinished:
 		s.finished(e, p, t)
@@ -162,7 +167,7 @@ func (s *State) resumed(e event.Event, t *Touched) {
 		t.Items = append(t.Items, it.ID)
 		delete(s.open, id)
 	}
-	s.Questions, s.asked, s.Outcome, s.Retry, s.drafts = nil, nil, nil, nil, nil
+	s.Questions, s.asked, s.Outcome, s.Retry, s.drafts, s.Confirm = nil, nil, nil, nil, nil, nil
 	s.Header.Ended = time.Time{}
 	s.divide(e, "Session resumed", t)
 	t.Parts |= PartOutcome | PartRetry
@@ -196,13 +201,7 @@ func (s *State) divide(e event.Event, title string, t *Touched) {
 }
 
 func (s *State) userMessage(e event.Event, p event.UserMessage, t *Touched) {
-	for i, q := range s.Queue {
-		if q == p.Text {
-			s.Queue = append(append([]string(nil), s.Queue[:i]...), s.Queue[i+1:]...)
-			t.Parts |= PartQueue
-			break
-		}
-	}
+	s.delivered(p.Text, t)
 	if s.pending && p.Text == s.Header.Request {
 		s.pending = false
 		return
@@ -214,6 +213,23 @@ func (s *State) userMessage(e event.Event, p event.UserMessage, t *Touched) {
 	s.settle(t)
 	it := s.add(e, User, t)
 	it.Body, it.Done = cutString(p.Text, maxText), true
+}
+
+// delivered takes a message off the queue: one that is text, or else all that
+// text was joined from.
+func (s *State) delivered(text string, t *Touched) {
+	if len(s.Queue) == 0 {
+		return
+	}
+	at := slices.Index(s.Queue, text)
+	var left []string
+	for i, q := range s.Queue {
+		if i != at && (at >= 0 || !strings.Contains(text, q)) {
+			left = append(left, q)
+		}
+	}
+	s.Queue = left
+	t.Parts |= PartQueue
 }
 
 // said reports whether a text was shown a moment ago as the answer to a question:

@@ -26,6 +26,9 @@ type State struct {
 	Queue     []string // messages that wait for the next turn
 	Retry     *Retry
 	Outcome   *event.SessionFinished
+	// Confirm is whether each write is shown before it is made; nil while the log
+	// does not say, then it is as configured.
+	Confirm *bool
 
 	seq     int64
 	next    int // number of the next item

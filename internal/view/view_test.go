@@ -240,3 +240,27 @@ func FuzzApply(f *testing.F) {
 		}
 	})
 }
+
+// TestConfirmFollowsTheLog: a page that is opened later shows the same switch.
+func TestConfirmFollowsTheLog(t *testing.T) {
+	on, off := true, false
+	start := event.SessionStarted{SessionID: "s"}
+	require.Nil(t, fold(start).Confirm, "nobody changed it")
+	require.True(t, *fold(start, event.Notice{Kind: "confirm_writes", Text: "on", On: &on}).Confirm)
+	s := fold(start, event.Notice{Kind: "confirm_writes", Text: "on", On: &on}, event.Notice{Kind: "confirm_writes", Text: "off", On: &off})
+	require.False(t, *s.Confirm)
+	require.Empty(t, s.Context, "it is not something the model was given")
+	require.Nil(t, fold(start, event.Notice{Kind: "other", Text: "x", On: &on}).Confirm)
+	resumed := event.SessionStarted{SessionID: "s", Resumed: true}
+	require.Nil(t, fold(start, event.Notice{Kind: "confirm_writes", Text: "on", On: &on}, resumed).Confirm, "as configured again")
+}
+
+func TestQueueIsEmptiedByWhatWasDelivered(t *testing.T) {
+	queue := func(text string) event.ContextChanged {
+		return event.ContextChanged{What: "queue", Name: "message", Detail: text}
+	}
+	require.Equal(t, []string{"b"}, fold(queue("a"), queue("b"), event.UserMessage{Text: "a"}).Queue)
+	require.Empty(t, fold(queue("a"), queue("b"), event.UserMessage{Text: "a\n\nb"}).Queue, "sent as one comment on the plan")
+	require.Equal(t, []string{"b"}, fold(queue("a"), queue("b"), event.ContextChanged{What: "queue", Name: "removed", Detail: "a"}).Queue)
+	require.Equal(t, []string{"a"}, fold(queue("a"), event.UserMessage{Text: "else"}).Queue)
+}

@@ -74,17 +74,24 @@ function stepped(first) {
   keys.quiet();
   view.chosen = "";
   const early = d.phase === "planning" || d.phase === "awaiting_approval" || !d.phase;
-  if (d.state === "plan-ready") view.auto = "plan";
-  else if (d.kind === "write") view.auto = "review";
-  else if (narrow()) view.auto = "chat";
-  else view.auto = early ? "plan" : "review";
-  if (d.state === "ready") view.auto = "chat";
-  show(view.auto);
-  if (!first && d.waits !== undefined && document.hidden) notify(d.title);
+  const best = () => {
+    if (d.state === "ready") return "chat";
+    if (d.state === "plan-ready") return "plan";
+    if (d.kind === "write") return "review";
+    if (narrow()) return "chat";
+    return early ? "plan" : "review";
+  };
+  view.best = best;
+  show(best());
+  if (d.waits !== undefined) {
+    const asks = $("gate").querySelector("h2")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+    ui.say(`${asks} F6 goes to the decision.`);
+    if (!first && document.hidden) notify(d.title);
+  }
 }
 
 // ---- views ---------------------------------------------------------------
-const view = { chosen: "", auto: "chat" };
+const view = { chosen: "", best: () => "chat" };
 const narrow = () => matchMedia("(width < 760px)").matches;
 
 function show(name) {
@@ -98,6 +105,7 @@ function show(name) {
     b.toggleAttribute("data-badge", waits && b.dataset.view === where);
   }
 }
+matchMedia("(width < 760px)").addEventListener("change", () => show(view.chosen || view.best()));
 ui.show = (name) => { view.chosen = name; show(name); };
 
 // ---- the conversation ----------------------------------------------------
@@ -151,6 +159,11 @@ $("request").addEventListener("keydown", (e) => {
 const acts = {
   view: (b) => ui.show(b.dataset.view),
   rail: () => body.toggleAttribute("data-rail"),
+  async unsay(b) {
+    const r = await net.send("unsay", { text: b.dataset.text });
+    if (r.ok) ui.say("Message removed.");
+    else toast(r.why);
+  },
   jump() { log.pinned = true; log.follow(); },
   help: () => $("help").showModal(),
   theme: () => theme.next(),
@@ -286,6 +299,7 @@ function lost(why) {
   div.append(h, p);
   $("items").replaceChildren(div);
   const s = document.querySelector(".top .pill");
+  s?.classList.add("bad");
   if (s) s.textContent = "Error · not connected";
   $("composer").hidden = true;
 }
