@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -212,4 +213,40 @@ func (e *element) fill(content string) {
 	_, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: content})
 	require.NoError(e.tab.t, err)
 	require.Equal(e.tab.t, content, e.value(), "typed into %s", e)
+}
+
+// focus gives the element the keyboard.
+func (e *element) focus() {
+	e.tab.t.Helper()
+	call[any](e, `function () { this.scrollIntoView({ block: "center" }); this.focus(); }`)
+}
+
+// press types keys into what has the focus. A name of several letters is one
+// key (Enter, Tab, Escape, ArrowDown, F6); Ctrl+ and Shift+ may come before it.
+func (p *tab) press(keys ...string) {
+	p.t.Helper()
+	ctx, cancel := p.limited()
+	defer cancel()
+	for _, name := range keys {
+		var with []chromedp.KeyOption
+		for _, m := range []struct {
+			prefix string
+			key    chromedp.Modifier
+		}{{"Ctrl+", chromedp.ModifierCtrl}, {"Shift+", chromedp.ModifierShift}} {
+			if rest, ok := strings.CutPrefix(name, m.prefix); ok {
+				name, with = rest, append(with, chromedp.KeyModifiers(m.key))
+			}
+		}
+		if code, ok := named()[name]; ok {
+			name = code
+		}
+		require.NoError(p.t, chromedp.Do(ctx, chromedp.KeyEvent(name, with...)), "press %q", name)
+	}
+}
+
+func named() map[string]string {
+	return map[string]string{
+		"Enter": kb.Enter, "Tab": kb.Tab, "Escape": kb.Escape, "F6": kb.F6,
+		"ArrowDown": kb.ArrowDown, "ArrowUp": kb.ArrowUp, "ArrowRight": kb.ArrowRight,
+	}
 }
