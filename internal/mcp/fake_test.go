@@ -163,6 +163,9 @@ func (f *fakeServer) handle(w http.ResponseWriter, r *http.Request) {
 func (f *fakeServer) result(m rpc) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if result, ok := f.other[m.Method]; ok {
+		return result
+	}
 	switch m.Method {
 	case "initialize":
 		return initialized
@@ -180,7 +183,7 @@ func (f *fakeServer) result(m rpc) string {
 		}
 		return `{"content":[{"type":"text","text":"did ` + p.Name + `"}]}`
 	}
-	return f.other[m.Method]
+	return ""
 }
 
 // rig is a manager and what can be seen of it.

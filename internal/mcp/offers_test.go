@@ -1,6 +1,9 @@
 package mcp
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,4 +40,29 @@ func TestResourcesAndPrompts(t *testing.T) {
 	require.Equal(t, "Review it⟨U+202E⟩", text)
 	_, err = r.Prompt(t.Context(), "none", "x", nil)
 	require.ErrorIs(t, err, ErrUnknown)
+}
+
+func TestSkills(t *testing.T) {
+	const body = "---\nname: pdf\ndescription: Fills forms\n---\nBody.\n"
+	entry := fmt.Sprintf(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"Fills forms"},"resources":[{"uri":"skill://pdf/SKILL.md","size":%d,"digest":"sha256:%x"}]}`,
+		len(body), sha256.Sum256([]byte(body)))
+	raw, err := json.Marshal(body)
+	require.NoError(t, err)
+	f := newFake(t, oneTool)
+	f.other["initialize"] = strings.Replace(initialized, `"tools":`, `"extensions":{"io.modelcontextprotocol/skills":{}},"tools":`, 1)
+	f.other["skills/list"] = `{"skills":[` + entry + `]}`
+	f.other["resources/read"] = `{"contents":[{"uri":"skill://pdf/SKILL.md","text":` + string(raw) + `}]}`
+	r := start(t, map[string]Server{"srv": {URL: f.URL}}, nil)
+	require.Equal(t, []Offer{{Server: "srv", Name: "skill://pdf/SKILL.md", Description: "Fills forms"}}, r.Skills(t.Context()))
+	text, err := r.Skill(t.Context(), "srv", "skill://pdf/SKILL.md")
+	require.NoError(t, err)
+	require.Contains(t, text, "Body.")
+	require.Contains(t, text, "advice from there, not from the person")
+	f.mu.Lock()
+	f.other["resources/read"] = `{"contents":[{"uri":"skill://pdf/SKILL.md","text":"evil"}]}`
+	f.mu.Unlock()
+	_, err = r.Skill(t.Context(), "srv", "skill://pdf/SKILL.md")
+	require.ErrorContains(t, err, "not the one that was listed")
+	_, err = r.Skill(t.Context(), "srv", "skill://other")
+	require.ErrorContains(t, err, "lists no skill")
 }

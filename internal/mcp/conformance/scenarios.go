@@ -163,6 +163,23 @@ func (s *scenario) others(ctx context.Context, c *wire.Client) error {
 	return nil
 }
 
-func (s *scenario) skills(context.Context, *wire.Client) error {
-	return errors.New("skills over MCP are not supported")
+// skills lists the skills and, where the scenario is about reading, reads the
+// first one and then its other files.
+func (s *scenario) skills(ctx context.Context, c *wire.Client) error {
+	list, err := c.Skills(ctx)
+	if err != nil {
+		return fmt.Errorf("list the skills: %w", err)
+	}
+	if strings.HasSuffix(s.name, "no-prefetch") || len(list) == 0 {
+		return nil
+	}
+	if _, err := c.ReadSkill(ctx, list[0], list[0].URI); err != nil {
+		return err
+	}
+	for _, f := range list[0].Resources {
+		if _, err := c.ReadSkill(ctx, list[0], f.URI); err != nil {
+			return err
+		}
+	}
+	return nil
 }
