@@ -164,6 +164,9 @@ func TestS07TreeStaysTheSameOnACopy(t *testing.T) {
 						continue // Landlock confines signals; what root could do if it did not is not worth the try
 					}
 				}
+				if strings.Contains(line, ":|:") || strings.Contains(line, "f | f") {
+					continue // R02: these tiers cannot bound processes, for root not at all; it would take the machine down
+				}
 				if os.Getenv("CI") != "true" && i%8 != 0 {
 					continue
 				}
