@@ -85,6 +85,7 @@ var layers = map[string]int{
 	"internal/session":         5,
 	"web":                      5,
 
+	"internal/acp":    6,
 	"internal/doctor": 6,
 	"internal/server": 6,
 	"internal/term":   6,
@@ -160,6 +161,7 @@ var only = []restriction{
 	{"github.com/creack/pty", nil, "for tests"},
 	{"github.com/google/go-cmp/...", nil, "for tests"},
 	{"github.com/rogpeppe/go-internal/...", nil, "for tests"},
+	{"github.com/santhosh-tekuri/jsonschema/v6/...", nil, "for tests"},
 	{"github.com/stretchr/testify/...", nil, "for tests"},
 	{"go.uber.org/goleak", nil, "for tests"},
 	{"pgregory.net/rapid", nil, "for tests"},
@@ -167,9 +169,9 @@ var only = []restriction{
 
 // never lists what a package must not import although its layer would allow it.
 var never = []restriction{
-	{module + "/internal/tools/...", []string{"web", "internal/view", "internal/server", "internal/term"}, "a front end sees the log and the asker, never a tool"},
-	{module + "/internal/llm/...", []string{"web", "internal/view", "internal/server", "internal/term"}, "a front end sees the log and the asker, never a provider"},
-	{module + "/internal/workspace", []string{"web", "internal/view", "internal/agent"}, "what is not an event does not exist for a view; the loop reaches files through tools"},
+	{module + "/internal/tools/...", []string{"web", "internal/view", "internal/server", "internal/term", "internal/acp"}, "a front end sees the log and the asker, never a tool"},
+	{module + "/internal/llm/...", []string{"web", "internal/view", "internal/server", "internal/term", "internal/acp"}, "a front end sees the log and the asker, never a provider"},
+	{module + "/internal/workspace", []string{"web", "internal/view", "internal/agent", "internal/acp"}, "what is not an event does not exist for a view; the loop reaches files through tools"},
 }
 
 // ours are the only packages of this module that a package may import. ask and

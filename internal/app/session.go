@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -187,7 +188,7 @@ func (a *App) identify(ctx context.Context, o cli.SessionOptions, root *workspac
 		}
 	}
 	if id == "" {
-		return newID(), nil, nil
+		return cmp.Or(o.ID, newID()), nil, nil
 	}
 	events, err := logs.Events(ctx, id)
 	if err != nil {

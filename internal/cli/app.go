@@ -57,6 +57,8 @@ type Parts interface {
 // SessionOptions say what a session is to do.
 type SessionOptions struct {
 	Request string
+	// ID of the new session; "" makes one.
+	ID string
 	// Ask makes a read-only session (coderrr ask): no spec, nothing written.
 	Ask bool
 	// Resume is the id of the session to go on with; Continue takes the newest.

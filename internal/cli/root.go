@@ -36,7 +36,7 @@ func (r *runner) root() *cobra.Command {
 	root.AddCommand(
 		r.runCmd(), r.askCmd(), r.uiCmd(), r.configCmd(), r.modelsCmd(), r.doctorCmd(),
 		r.specCmd(), r.sessionCmd(), r.undoCmd(), r.statsCmd(), r.skillsCmd(),
-		r.mcpCmd(), r.sandboxCmd(), r.schemaCmd(), r.versionCmd(),
+		r.mcpCmd(), r.sandboxCmd(), r.schemaCmd(), r.acpCmd(), r.versionCmd(),
 	)
 	root.SetIn(r.io.In)
 	root.SetOut(r.io.Out) // before the next line, which remembers it
