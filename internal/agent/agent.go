@@ -32,6 +32,11 @@ type Model struct {
 	Provider llm.Provider
 	Name     string
 	Info     llm.ModelInfo
+	// Effort of its reasoning, in the provider's word; "" sends none.
+	Effort string
+	// Learn asks the provider for what Info lacks, and returns Info completed and a
+	// warning for the person, "" for none; nil when nothing is missing.
+	Learn func(context.Context) (info llm.ModelInfo, warning string)
 }
 
 // Options of a Loop. Model, Set, Log and Talk are required.
@@ -45,7 +50,6 @@ type Options struct {
 	// MaxTokens limits one answer; 0 leaves it to the provider.
 	MaxTokens   int
 	Temperature *float64
-	Effort      string
 	Budget      *Budget
 	// MaxTurns limits the turns of this loop; 0 is no limit.
 	MaxTurns int

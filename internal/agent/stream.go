@@ -25,7 +25,7 @@ func (l *Loop) ask(ctx context.Context) (llm.Done, error) {
 	show := &shower{log: l.o.Log}
 	done, err := llm.Collect(m.Provider.Stream(ctx, llm.Request{
 		Model: m.Name, System: l.o.System(), Messages: l.o.Talk.Messages(), Tools: l.o.Set.Specs(),
-		MaxTokens: l.o.MaxTokens, Temperature: l.o.Temperature, Effort: l.o.Effort,
+		MaxTokens: l.o.MaxTokens, Temperature: l.o.Temperature, Effort: m.Effort,
 	}), show.delta)
 	show.end()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 // App implements cli.App.
 type App struct {
+	known knowledge
 	env   cli.Env
 	vault secret.Vault
 	demo  string // where the sample project is, "" before there is one

@@ -31,6 +31,7 @@ import (
 type built struct {
 	session *session.Session
 	request session.Request
+	models  *models
 	dir     string      // the workspace, links resolved
 	kept    []io.Closer // root and log: an undo needs them after the end
 	running []io.Closer // what only a running session needs
@@ -60,13 +61,14 @@ func (a *App) build(ctx context.Context, o cli.SessionOptions) (_ *built, err er
 	opts.Rules = policy.Rules{ConfirmWrites: a.env.Config.Agent.ConfirmWrites}
 	opts.Limits, opts.Budget = a.limits(), a.budget(o)
 	opts.Guidance, opts.Warnings = guidance.Load(ctx, opts.Root, a.userGuidance())
-	opts.Verify = a.verifier(opts)
+	opts.Verify = a.verifier(opts, b.models)
 	servers := a.servers(o, opts)
 	if servers.manager != nil {
 		b.own(servers.manager)
 	}
 	a.tools(opts, servers)
 	b.session = session.New(*opts)
+	b.models.live = b.session.Model
 	b.request = a.request(o)
 	b.request.Resume = len(opts.Past) > 0
 	if b.request.Prior, err = a.prior(ctx, o.Continues, opts.Root, opts.Approvals.(*approval.Store)); err != nil {
@@ -96,11 +98,12 @@ func (a *App) open(ctx context.Context, o cli.SessionOptions, b *built) (*sessio
 		return nil, err
 	}
 	b.kept, b.dir = append(b.kept, root), root.Dir()
-	model, closer, err := a.model(o)
+	models, closer, err := a.model(o)
 	if err != nil {
 		return nil, err
 	}
 	b.own(closer)
+	b.models = models
 	approvals := approval.Open(a.env.Home, root.Dir())
 	id, past, err := a.identify(ctx, o, root, approvals)
 	if err != nil {
@@ -128,7 +131,7 @@ func (a *App) open(ctx context.Context, o cli.SessionOptions, b *built) (*sessio
 	b.own(box)
 	return &session.Options{
 		ID: id, Root: root, Specs: spec.NewStore(root.Specs()), Log: log, Approvals: approvals,
-		Sandbox: box, History: history.Open(a.env.Home, root.Dir()), Model: model, Past: past,
+		Sandbox: box, History: history.Open(a.env.Home, root.Dir()), Model: models.main, Past: past,
 	}, nil
 }
 
@@ -142,7 +145,7 @@ func (a *App) limits() session.Limits {
 	c := a.env.Config
 	return session.Limits{
 		MaxIter: c.Agent.MaxIter, MaxToolTurns: c.Agent.MaxToolTurns, MaxTokens: c.Agent.MaxTokens,
-		Temperature: c.Agent.Temperature, Effort: c.Provider.Effort, RequireEvidence: c.Agent.RequireEvidence,
+		Temperature: c.Agent.Temperature, RequireEvidence: c.Agent.RequireEvidence,
 	}
 }
 
@@ -291,6 +294,17 @@ func (b *built) run(ctx context.Context) (event.SessionFinished, error) {
 // Say implements cli.Control.
 func (b *built) Say(text string) error {
 	b.session.Say(text)
+	return nil
+}
+
+// SetModel lets another model ([provider/]model) answer from the next turn on. A
+// recording goes on with it.
+func (b *built) SetModel(ctx context.Context, ref string) error {
+	m, err := b.models.choose(ref)
+	if err != nil {
+		return err
+	}
+	b.session.SetModel(ctx, m)
 	return nil
 }
 

@@ -51,23 +51,17 @@ func (a *App) system(s *session.Session, o *session.Options) sys.Deps {
 }
 
 // verifier judges proposed writes with the session's model, or with verify.model.
-func (a *App) verifier(o *session.Options) tools.Verifier {
+func (a *App) verifier(o *session.Options, all *models) tools.Verifier {
 	c := a.env.Config.Verify
 	if verify.Mode(c.Mode) == verify.Off {
 		return nil
 	}
-	m := o.Model
-	name := m.Name
-	if c.Model != "" {
-		name = c.Model
-	}
-	info := m.Info
-	if name != m.Name {
-		info = a.lookup(m.Provider.Name(), name)
-	}
 	return fstools.Verify(verify.New(verify.Options{
 		Mode: verify.Mode(c.Mode), Temperature: &c.Temperature,
-		Target: func() (llm.Provider, string) { return m.Provider, name },
-		Usage:  func(u llm.Usage) { o.Log.Append(o.Budget.Add(u, info, "verify")) },
+		Target: func() (llm.Provider, string) {
+			m := all.helping()
+			return m.Provider, m.Name
+		},
+		Usage: func(u llm.Usage) { o.Log.Append(o.Budget.Add(u, all.helping().Info, "verify")) },
 	}))
 }

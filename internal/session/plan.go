@@ -86,9 +86,9 @@ func (s *Session) setOptions(mode policy.Mode, hide map[string]bool) tools.Optio
 
 func (s *Session) loop(set *tools.Set, halt func() string) *agent.Loop {
 	return agent.New(agent.Options{
-		Model: s.model, Set: set, Log: s.o.Log, Talk: s.talk,
+		Model: s.Model, Set: set, Log: s.o.Log, Talk: s.talk,
 		System:    func() string { return s.system(set.Mode()) },
-		MaxTokens: s.o.Limits.MaxTokens, Temperature: s.o.Limits.Temperature, Effort: s.o.Limits.Effort,
+		MaxTokens: s.o.Limits.MaxTokens, Temperature: s.o.Limits.Temperature,
 		Budget: s.budget, MaxTurns: s.o.Limits.MaxToolTurns, Queued: s.drain, Halt: halt,
 	})
 }

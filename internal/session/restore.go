@@ -21,7 +21,7 @@ import (
 
 // start writes the log's header and what the model is given besides the request.
 func (s *Session) start(ctx context.Context, req Request) error {
-	m := s.model()
+	m := s.Model()
 	info := s.o.Sandbox.Info()
 	err := s.o.Log.Commit(event.SessionStarted{
 		Version: event.Version, SessionID: s.o.ID, Workspace: s.o.Root.Dir(), Provider: m.Provider.Name(), Model: m.Name,
@@ -31,6 +31,7 @@ func (s *Session) start(ctx context.Context, req Request) error {
 	if err != nil {
 		return err
 	}
+	s.learn(ctx)
 	s.prompt = prompt.Data{
 		ReadOnly: req.ReadOnly, Workspace: s.o.Root.Dir(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: time.Now().Format(time.DateOnly), Sandbox: info.Summary, Listing: s.listing(ctx),
@@ -184,8 +185,6 @@ func (s *Session) interrupted(u llm.ToolUse) string {
 	}
 	return note + " Nothing was changed by it; call it again if it is needed."
 }
-
-func (s *Session) model() agent.Model { return s.o.Model }
 
 // system is the system prompt of a mode.
 func (s *Session) system(mode policy.Mode) string {

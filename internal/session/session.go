@@ -71,7 +71,6 @@ type Limits struct {
 	MaxToolTurns    int // turns of one round
 	MaxTokens       int // tokens of one answer
 	Temperature     *float64
-	Effort          string
 	RequireEvidence bool
 }
 
@@ -106,6 +105,7 @@ type Session struct {
 	ledger  *spec.Ledger
 
 	mu        sync.Mutex
+	answers   agent.Model
 	phase     event.Phase
 	rules     policy.Rules
 	accepted  map[string]bool // tasks whose writes are no longer asked for
@@ -138,7 +138,7 @@ func New(o Options) *Session {
 		o.Budget = &agent.Budget{}
 	}
 	s := &Session{
-		o: o, budget: o.Budget, rules: o.Rules, ledger: spec.NewLedger(),
+		o: o, answers: o.Model, budget: o.Budget, rules: o.Rules, ledger: spec.NewLedger(),
 		accepted: map[string]bool{}, changed: map[string]string{}, kick: make(chan struct{}, 1),
 	}
 	s.asker = &logged{asker: o.Asker, log: o.Log, budget: o.Budget}

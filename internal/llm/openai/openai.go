@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coderrr/coderrr/internal/llm"
@@ -151,7 +152,8 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 				Train int64 `json:"n_ctx_train"`
 				Ctx   int64 `json:"n_ctx"`
 			} `json:"meta"`
-			Params []string `json:"supported_parameters"`
+			Params  []string          `json:"supported_parameters"`
+			Pricing map[string]string `json:"pricing"`
 		} `json:"data"`
 	}
 	if err := p.c.Get(ctx, wire.Call{Path: p.version + "/models", Header: p.auth()}, &list); err != nil {
@@ -170,8 +172,28 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 				break
 			}
 		}
+		if p.d.Name == "openrouter" {
+			info.Prices = perToken(m.Pricing, info.Prices)
+		}
 		info.Tools = info.Tools || slices.Contains(m.Params, "tools")
 		out = append(out, info)
 	}
 	return out, nil
+}
+
+// perToken reads OpenRouter's prices, dollars for one token as text; known is
+// returned where they cannot be read, or depend on more than tokens.
+func perToken(text map[string]string, known *llm.Prices) *llm.Prices {
+	read := func(key string, otherwise float64) float64 {
+		n, err := strconv.ParseFloat(text[key], 64)
+		if err != nil || n < 0 {
+			return otherwise
+		}
+		return n * 1e6
+	}
+	in, out := read("prompt", -1), read("completion", -1)
+	if in < 0 || out < 0 || read("request", 0) > 0 {
+		return known
+	}
+	return &llm.Prices{Input: in, Output: out, CacheRead: read("input_cache_read", in), CacheWrite: read("input_cache_write", in)}
 }
