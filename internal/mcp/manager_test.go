@@ -19,6 +19,7 @@ type rawTool = wire.Tool
 // M13 and row 11: a server gets an allow-list and what is configured for it, no
 // key; PATH without the workspace; and it does not run in the workspace.
 func TestM13Environment(t *testing.T) {
+	t.Parallel()
 	var ws string
 	r := start(t, map[string]Server{"srv": {Command: exe(t), Env: map[string]string{"MCP_FAKE": "env", "TOKEN": "${SET}", "FALL": "${UNSET:-back}", "A": ""}}}, func(o *Options) {
 		ws = o.Workspace
@@ -105,6 +106,7 @@ func TestM26InTheMiddle(t *testing.T) {
 
 // M11, row 9: one dead server holds up nobody; required ones end the start.
 func TestRequired(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, oneTool)
 	servers := map[string]Server{
 		"dead":  {Command: exe(t), Env: map[string]string{"MCP_FAKE": "broken"}},
@@ -139,6 +141,7 @@ func TestRequired(t *testing.T) {
 
 // Row 9: a slow server joins later and blocks no turn.
 func TestLateServerJoins(t *testing.T) {
+	t.Parallel()
 	r := prepare(t, map[string]Server{"slow": {Command: exe(t), Env: map[string]string{"MCP_FAKE": "env", "MCP_FAKE_WAIT": "300ms"}}}, nil)
 	done := make(chan error, 1)
 	go func() { done <- r.Start(t.Context()) }()
@@ -150,6 +153,7 @@ func TestLateServerJoins(t *testing.T) {
 // A server that ends in the middle is reached again, and its tools say what
 // happened.
 func TestCrashAndRestart(t *testing.T) {
+	t.Parallel()
 	r := start(t, map[string]Server{"srv": {Command: exe(t), Env: map[string]string{"MCP_FAKE": "env"}}}, nil)
 	x := r.tool(t, "env")
 	s := r.find("srv")
@@ -162,7 +166,26 @@ func TestCrashAndRestart(t *testing.T) {
 	require.Eventually(t, func() bool { return !x.Run(t.Context(), nil).IsError }, 10*time.Second, 50*time.Millisecond)
 }
 
+// Row 8: a start that fails is tried again without being asked, and the tools join.
+func TestRow8StartsAtTheSecondTry(t *testing.T) {
+	t.Parallel()
+	mark := filepath.Join(t.TempDir(), "mark")
+	script := `if [ ! -e "$0" ]; then touch "$0"; echo "Error: not yet" >&2; exit 1; fi; exec "$1"`
+	r := start(t, map[string]Server{"srv": {Command: "sh", Args: []string{"-c", script, mark + "2", exe(t)}, Env: map[string]string{"MCP_FAKE": "env"}}}, nil)
+	require.Eventually(t, func() bool { return len(r.Tools()) == 1 }, 10*time.Second, 20*time.Millisecond)
+}
+
+// Row 24: a question that nobody can answer is over at once.
+func TestRow24NobodyToAsk(t *testing.T) {
+	r := prepare(t, map[string]Server{"srv": {URL: "http://127.0.0.1:1"}}, func(o *Options) { o.Questions = ask.Policy{} })
+	began := time.Now()
+	got := r.find("srv").elicit(t.Context(), wire.Elicitation{Message: "Name?", Schema: json.RawMessage(`{"properties":{"name":{"type":"string"}}}`)})
+	require.Equal(t, wire.ElicitResult{Action: "cancel"}, got)
+	require.Less(t, time.Since(began), time.Second)
+}
+
 func TestTimeoutOfACall(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, oneTool)
 	f.call = func(string, json.RawMessage) string {
 		time.Sleep(600 * time.Millisecond)

@@ -44,6 +44,7 @@ func TestM02ServersClaims(t *testing.T) {
 
 // M03 and M07: an answer is good for exactly what was shown.
 func TestM03RugPull(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	f := newFake(t, oneTool)
 	base := Server{URL: f.URL}
@@ -113,6 +114,7 @@ func toolOf(t *testing.T, list string) (raw rawTool) {
 // M04 and row 34: a list that changes in a session brings unapproved tools; a call
 // that was decided about the old one is not made.
 func TestM04ListChanges(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, oneTool)
 	r := start(t, map[string]Server{"srv": {URL: f.URL}}, nil)
 	old := r.tool(t, "look")
@@ -165,6 +167,7 @@ func TestM05Names(t *testing.T) {
 // TestNameProperty: the name depends on nothing but server and tool, and two pairs
 // never share one.
 func TestNameProperty(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.StringMatching(`[a-b_.]{1,8}`)
 		srv := rapid.StringMatching(`[a-b][a-b_]{0,6}`)
@@ -190,6 +193,7 @@ func TestM05DigestCollision(t *testing.T) {
 
 // M08: poisoned words are cut and made visible, and the list works.
 func TestM08PoisonedWords(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("A", 5<<20)
 	raw, err := json.Marshal([]map[string]any{
 		{
@@ -262,6 +266,7 @@ func TestRow35OutputSchema(t *testing.T) {
 
 // M09: what a model reads is bounded and says so; the memory is too.
 func TestM09Result(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, oneTool)
 	r := start(t, map[string]Server{"srv": {URL: f.URL}}, func(o *Options) { o.MaxResultBytes = 2048 })
 	huge := strings.Repeat("x", 50<<20)

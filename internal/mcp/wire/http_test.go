@@ -218,6 +218,7 @@ func TestRow22EarlyRequest(t *testing.T) {
 
 // Row 18: losing the stream never fails the server.
 func TestRow18StreamLost(t *testing.T) {
+	t.Parallel()
 	var gets atomic.Int32
 	again := make(chan struct{})
 	c := dialHTTP(t, serve(t, legacyHTTP(func(w http.ResponseWriter, r *http.Request, _ message) bool {
@@ -301,6 +302,7 @@ func TestResumption(t *testing.T) {
 
 // M09 over HTTP: large JSON is cut, endless events and compressed bombs end.
 func TestM09HTTP(t *testing.T) {
+	t.Parallel()
 	part := strings.Repeat("x", 1<<16)
 	big := func(w io.Writer, id string, n int) {
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+id+`,"result":{"content":[{"type":"text","text":"`)
@@ -447,6 +449,7 @@ func TestOldSSE(t *testing.T) {
 
 // Row 21: an address that is never finished ends with the time limit.
 func TestRow21UnfinishedEndpoint(t *testing.T) {
+	t.Parallel()
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			w.WriteHeader(405)

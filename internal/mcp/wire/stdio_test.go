@@ -37,6 +37,7 @@ func TestM11RowNoise(t *testing.T) {
 
 // Row 2: one line of 5 MiB is read whole where the limit allows it, cut where not.
 func TestRow2BigLine(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "big", func(o *Options) { o.MaxText = 8 << 20 })
 	require.Len(t, said(t, c, "x", `{"bytes":5242880}`), 5<<20)
 
@@ -64,6 +65,7 @@ func TestM09Oversized(t *testing.T) {
 
 // M09: what cannot be cut to fit fails that one call.
 func TestM09ManyBlocks(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "many blocks", nil)
 	_, err := c.Call(t.Context(), Call{Tool: "x"})
 	require.ErrorIs(t, err, ErrTooLarge)
@@ -72,6 +74,7 @@ func TestM09ManyBlocks(t *testing.T) {
 
 // Row 4: an answer cut off by the server's end is called that.
 func TestRow4CutOff(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "cut off", nil)
 	_, _, err := c.Tools(t.Context())
 	require.ErrorIs(t, err, ErrClosed)
@@ -80,6 +83,7 @@ func TestRow4CutOff(t *testing.T) {
 
 // M11: silence ends with the time limit, and the process with it.
 func TestM11Silent(t *testing.T) {
+	t.Parallel()
 	start := time.Now()
 	_, err := Connect(t.Context(), Options{Command: command(t, "silent"), Handshake: 300 * time.Millisecond})
 	require.ErrorIs(t, err, ErrTimeout)
@@ -87,12 +91,14 @@ func TestM11Silent(t *testing.T) {
 }
 
 func TestM11StderrFlood(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "stderr flood", nil)
 	require.Equal(t, "ok", said(t, c, "x", ""))
 	require.LessOrEqual(t, len(c.Stderr()), maxTail)
 }
 
 func TestM11ExitsAtOnce(t *testing.T) {
+	t.Parallel()
 	_, err := Connect(t.Context(), Options{Command: command(t, "exits"), Handshake: 10 * time.Second})
 	require.ErrorIs(t, err, ErrClosed)
 	require.ErrorContains(t, err, "exit status 3")
@@ -101,12 +107,14 @@ func TestM11ExitsAtOnce(t *testing.T) {
 
 // Row 13: a server that ends at a message it does not know is started again.
 func TestRow13ExitOnUnknown(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "exit on unknown", nil)
 	require.Equal(t, "alive", said(t, c, "x", ""))
 }
 
 // Row 10: a server that does not read blocks nobody beyond the limit.
 func TestRow10Deaf(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "deaf", func(o *Options) { o.Idle = 300 * time.Millisecond })
 	require.Equal(t, "ok", said(t, c, "x", ""))
 	big, err := json.Marshal(map[string]string{"a": strings.Repeat("a", 1<<20)})
@@ -138,6 +146,7 @@ func TestM30ServerRequests(t *testing.T) {
 
 // Row 36: progress extends the limit, silence does not.
 func TestRow36Progress(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "slow", func(o *Options) { o.Idle = 300 * time.Millisecond })
 	steps := 0
 	r, err := c.Call(t.Context(), Call{Tool: "talks", Progress: func(Progress) { steps++ }})
@@ -155,6 +164,7 @@ func TestRow36Progress(t *testing.T) {
 
 // M10: what no server should send harms nothing.
 func TestM10Hostile(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "hostile", nil)
 	require.Equal(t, "last key", said(t, c, "x", ""), "an answer counts once, in a batch too")
 	require.Equal(t, "last key", said(t, c, "x", ""))
@@ -189,6 +199,7 @@ func TestStdioModern(t *testing.T) {
 }
 
 func TestCrashFailsTheCall(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "crash", nil)
 	_, err := c.Call(t.Context(), Call{Tool: "x"})
 	require.ErrorIs(t, err, ErrClosed)
@@ -199,6 +210,7 @@ func TestCrashFailsTheCall(t *testing.T) {
 // Row 6, 7 and M12: nothing is left of a server when it is closed, not even a
 // child that holds its pipes and ignores signals.
 func TestM12CloseEndsTheFamily(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "family", nil)
 	pid, err := strconv.Atoi(said(t, c, "x", ""))
 	require.NoError(t, err)
@@ -211,6 +223,7 @@ func TestM12CloseEndsTheFamily(t *testing.T) {
 // M12: a kill -9 of this program runs no code of it; the server and what it
 // started end all the same.
 func TestM12KillNine(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("WIRE_HOST") != "" {
 		c := dial(t, "family", nil)
 		fmt.Printf("child=%s\n", said(t, c, "x", ""))
