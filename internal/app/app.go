@@ -23,13 +23,15 @@ type App struct {
 	env   cli.Env
 	vault secret.Vault
 	demo  string // where the sample project is, "" before there is one
+	// shared is what the terminal and the browser UI have in common.
+	shared *sharing
 }
 
 var _ cli.App = (*App)(nil)
 
 // Build implements cli.Build. It opens nothing: each command opens what it needs.
 func Build(_ context.Context, env cli.Env) (cli.App, error) {
-	return &App{env: env, vault: secret.Vault{
+	return &App{env: env, shared: newSharing(), vault: secret.Vault{
 		Keyring: secret.System(env.Getenv),
 		File:    filepath.Join(env.Home, "credentials.json"),
 	}}, nil

@@ -39,6 +39,9 @@ func (a *App) Serve(ctx context.Context, o cli.ServeOptions) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	if o.Shared {
+		a.shared.serve(srv.Changed)
+	}
 	if o.Ready != nil {
 		o.Ready(srv.URL(listener))
 	}
@@ -54,12 +57,14 @@ type backend struct {
 	info  server.Info
 	tasks sync.WaitGroup
 
-	mu   sync.Mutex
-	live map[string]*live
+	*lives
 }
 
 func newBackend(ctx context.Context, a *App, o cli.ServeOptions) *backend {
-	b := &backend{app: a, o: o, ctx: ctx, live: map[string]*live{}}
+	b := &backend{app: a, o: o, ctx: ctx, lives: newLives()}
+	if o.Shared {
+		b.lives = a.shared.lives
+	}
 	b.info = server.Info{
 		Workspace: a.env.Dir, Project: filepath.Base(a.env.Dir), Version: a.env.Version,
 		ConfirmWrites: a.env.Config.Agent.ConfirmWrites,
@@ -83,11 +88,16 @@ func newBackend(ctx context.Context, a *App, o cli.ServeOptions) *backend {
 func (b *backend) close() {
 	b.mu.Lock()
 	for _, l := range b.live {
-		l.Stop()
+		if !l.elsewhere {
+			l.Stop()
+		}
 	}
 	b.mu.Unlock()
 	b.tasks.Wait()
 	for _, l := range b.live {
+		if l.elsewhere && l.Running() {
+			continue // the terminal's, and it goes on
+		}
 		_ = l.run.Close() // the log's own errors were shown when they came
 	}
 }
@@ -216,6 +226,8 @@ type live struct {
 	run   *built
 	inbox *ask.Inbox
 	ended chan struct{}
+	// elsewhere is true for one that the terminal runs, not the browser's backend.
+	elsewhere bool
 }
 
 func (l *live) ID() string      { return l.run.ID() }

@@ -39,6 +39,9 @@ type built struct {
 
 // NewSession implements cli.App.
 func (a *App) NewSession(ctx context.Context, o cli.SessionOptions) (cli.Session, error) {
+	if o.Share {
+		return a.share(ctx, o)
+	}
 	return a.build(ctx, o)
 }
 

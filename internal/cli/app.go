@@ -50,6 +50,9 @@ type Parts interface {
 	Sandbox(ctx context.Context) (sandbox.Sandbox, error)
 	// Skills is the registry and the local skills.
 	Skills(ctx context.Context) (Skills, error)
+	// Guidance lists what the project's and the person's files tell agents, from the
+	// general to the near, and warns of files that were not used.
+	Guidance(ctx context.Context) (files []GuidanceFile, warnings []string, err error)
 	// ToolSpecs lists the built-in tools with their schemas, per mode name.
 	ToolSpecs(ctx context.Context) (map[string][]tools.Spec, error)
 }
@@ -85,6 +88,8 @@ type SessionOptions struct {
 	Demo           bool
 	// AllowTools are SERVER/TOOL names allowed for this session.
 	AllowTools []string
+	// Share lets a browser that Serve shows the session to answer its questions too.
+	Share bool
 	// Asker is the person at the terminal, or ask.Policy when there is none; what
 	// it answers with ask.ErrNobody is a no.
 	Asker ask.Asker
@@ -117,6 +122,9 @@ type ServeOptions struct {
 	Demo bool
 	// Replay and Record are cassette files.
 	Record, Replay string
+	// Shared serves the sessions that are made with Share too: they run elsewhere
+	// in this process, and either side may answer what they ask.
+	Shared bool
 	// Ready is called once with the whole URL, token included.
 	Ready func(url string)
 }
@@ -221,4 +229,11 @@ type SkillInfo struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Source      string `json:"source"` // registry, or the folder it lies in
+}
+
+// GuidanceFile is one file that tells agents about the project, such as AGENTS.md.
+// Note says what was done to it: its size, whether it was cut.
+type GuidanceFile struct {
+	Path string `json:"path"`
+	Note string `json:"note"`
 }

@@ -90,7 +90,10 @@ func (s *fakeSession) Run(ctx context.Context) (event.SessionFinished, error) {
 	}
 	switch s.o.Request {
 	case "hang":
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-s.stop:
+		}
 		return s.end("cancelled", ExitInterrupted, "Stopped.")
 	case "fail":
 		return s.end("error", ExitFailure, "It failed.")
@@ -210,6 +213,10 @@ func (fakeSkills) Show(_ context.Context, name string) (string, error) {
 }
 
 func (a *fakeApp) Skills(context.Context) (Skills, error) { return fakeSkills{}, nil }
+
+func (a *fakeApp) Guidance(context.Context) ([]GuidanceFile, []string, error) {
+	return []GuidanceFile{{Path: "AGENTS.md", Note: "1 kB \x1b[2J"}}, []string{"CLAUDE.md was not used."}, nil
+}
 
 func (a *fakeApp) ToolSpecs(context.Context) (map[string][]tools.Spec, error) {
 	return map[string][]tools.Spec{"planning": {{Name: "read_file", Description: "read", Schema: json.RawMessage(`{"type":"object"}`)}}}, nil

@@ -229,6 +229,22 @@ func TestREPLSession(t *testing.T) {
 		{"/approve", "needs a spec"},
 		{"/confirm x", "takes on or off"},
 		{"/resume unknown", "no such session"},
+		{"/memory", "AGENTS.md"},
+		{"/permissions", "each is asked about"},
+		{"/context", "KIND"},
+		{"/auto on", "AUTO IS ON"},
+		{"/yolo off", "asked about again"},
+		{"/auto maybe", "takes on or off"},
+		{"/mcp", "no MCP servers"},
+		{"/skills tests", "go-tests"},
+		{"/skills show go-tests", "# Go tests"},
+		{"/skills", "needs words"},
+		{"/config get provider.model", "m"},
+		{"/config set 'open", "not closed"},
+		{"/export", "session.started"},
+		{"/compact", "nothing runs"},
+		{"/reject", "no command /reject"},
+		{"!echo hi", "ran echo hi"},
 		{"/new", "new conversation"},
 	} {
 		s.types(step[0] + "\r")
@@ -276,6 +292,54 @@ func TestREPLSession(t *testing.T) {
 	history, err := os.ReadFile(filepath.Join(s.home, "repl_history"))
 	require.NoError(t, err)
 	require.Contains(t, string(history), "greet")
+}
+
+// What is typed with a slash while a session runs, and at its question.
+func TestREPLCommandsDuringARun(t *testing.T) {
+	s := start(t, nil)
+	s.expect("› ")
+	s.types("hang\r")
+	s.expect("hello from the model")
+	for _, step := range [][2]string{
+		{"/status", "session s-new runs"},
+		{"/help", "/stop"},
+		{"/approve", "no plan waits"},
+		{"/quit", "works when this has ended"},
+		{"/stpo", "did you mean /stop?"},
+		{"/permissions", "each is asked about"},
+	} {
+		s.types(step[0] + "\n")
+		s.expect(step[1])
+	}
+	s.types("/stop\n")
+	s.expect("› ")
+	s.types("greet\r")
+	s.expect("/?] ")
+	s.types("/diff\n")
+	s.expect("no file")
+	s.expect("/?] ")
+	s.types("/reject\n")
+	s.expect("Declined")
+	s.expect("› ")
+	s.types("greet\r")
+	s.expect("/?] ")
+	s.types("/approve\n")
+	s.expect("Done")
+	s.expect("› ")
+	s.types("/auto on\r")
+	s.expect("AUTO IS ON")
+	s.expect("AUTO: plans") // the status line
+	s.expect("› ")
+	s.types("/init\r")
+	s.expect("AGENTS.md")
+	s.expect("Done")
+	s.expect("› ")
+	s.types("/ui\r")
+	s.expect("Coderrr UI: http://127.0.0.1:1234/")
+	s.expect("› ")
+	s.types("/quit\r")
+	require.Equal(t, ExitOK, s.code(), s.shown())
+	require.True(t, s.cooked())
 }
 
 func TestREPLInADumbTerminal(t *testing.T) {

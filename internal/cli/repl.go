@@ -3,17 +3,22 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/coderrr/coderrr/internal/ask"
 	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/slash"
 	"github.com/coderrr/coderrr/internal/term"
 )
 
 // repl is an interactive session: one request after the other, each going on with
-// the conversation of the one before.
+// the conversation of the one before. Requests and commands at the prompt are
+// done by one goroutine; what is typed while a session runs comes from another,
+// which touches only what mu guards.
 type repl struct {
 	r       *runner
 	app     App
@@ -24,8 +29,14 @@ type repl struct {
 
 	last     string // id of the newest session
 	fresh    bool   // the next request starts a new conversation
-	confirm  bool   // /confirm: ask before each write
+	auto     bool   // /auto: plans are approved without asking
 	finished event.SessionFinished
+	served   *serving // /ui: the browser's side, nil before
+
+	mu      sync.Mutex
+	confirm bool    // /confirm: ask before each write
+	running Session // nil while none runs
+	seen    meter
 }
 
 func (r *runner) interactive(cmd *cobra.Command) error {
@@ -45,13 +56,14 @@ func (r *runner) interactive(cmd *cobra.Command) error {
 	}
 	history := term.LoadHistory(filepath.Join(env.Home, "repl_history"))
 	p.welcome()
+	defer p.unserve()
 	if r.flags.continues || r.flags.resume != "" {
 		if err := p.start(ctx, r.options()); err != nil {
 			return err
 		}
 	}
 	err = (&term.REPL{
-		Console: console, Style: p.style, History: history, Commands: p.commands(), Request: p.request,
+		Console: console, Style: p.style, History: history, Commands: p.commands(), Request: p.request, Status: p.statusLine,
 		Explain: func(err error) string { return p.style.Error(err.Error(), remedyOf(err)) + "\n" },
 	}).Run(ctx)
 	if saveErr := history.Save(); saveErr != nil {
@@ -61,32 +73,48 @@ func (r *runner) interactive(cmd *cobra.Command) error {
 }
 
 func (p *repl) welcome() {
-	model := "no model is configured: `coderrr config` chooses one, `coderrr --demo` shows how it works without"
-	if p.r.flags.demo {
-		model = "the demo model replays a recorded session"
-	} else if m, err := p.env.Config.Resolve("", p.env.Getenv); err == nil {
-		model = m.String()
-	}
-	p.out(p.style.Bold("Coderrr") + " " + term.OneLine(p.r.version) + ", " + term.OneLine(model))
-	p.out(p.style.Dim(term.OneLine(p.env.Dir) + ". /help lists the commands; Ctrl-C stops a run, Ctrl-D leaves."))
+	p.out(p.style.Bold("Coderrr") + " " + term.OneLine(p.r.version) + ", " + term.OneLine(p.modelName()))
+	p.out(p.style.Dim(term.OneLine(p.env.Dir) + ". /help lists the commands; Esc or Ctrl-C stops a run, Ctrl-D leaves."))
 }
 
-// request runs one request. Ctrl-C stops it and leads back to the prompt.
+func (p *repl) modelName() string {
+	if m, err := p.env.Config.Resolve("", p.env.Getenv); err == nil {
+		return m.String()
+	}
+	return "no model is configured: `coderrr config` chooses one, `coderrr ui --demo` shows how it works without"
+}
+
+// request runs one request, or a command of the person's own: !COMMAND goes into
+// the sandbox. Ctrl-C stops it and leads back to the prompt.
 func (p *repl) request(ctx context.Context, text string) error {
+	if line, ok := strings.CutPrefix(text, "!"); ok && strings.TrimSpace(line) != "" {
+		return p.command(ctx, "sandbox", "run", "--", strings.TrimSpace(line))
+	}
+	o := p.next()
+	o.Request, o.Yes = text, p.auto
+	return p.start(ctx, o)
+}
+
+// next are the options of a session that goes on with the conversation.
+func (p *repl) next() SessionOptions {
 	o := p.r.options()
 	o.Resume, o.Continue = "", false
-	o.Request = text
 	if !p.fresh {
 		o.Continues = p.last
 	}
-	return p.start(ctx, o)
+	return o
 }
 
 func (p *repl) start(ctx context.Context, o SessionOptions) error {
 	run, stop := interruptible(ctx)
 	defer stop()
-	watch := &watched{App: p.app, confirm: p.confirm}
-	fin, err := p.r.drive(run, watch, p.env, p.console, o)
+	o.Share = true
+	p.style = p.r.style(p.r.io.ErrTerminal, p.console.Width()) // it may be another size by now
+	watch := &watched{App: p.app, p: p}
+	fin, err := p.r.drive(run, watch, p.env, face{console: p.console, command: p.during, question: p.atQuestion, seen: p.see}, o)
+	p.mu.Lock()
+	p.running = nil
+	p.mu.Unlock()
 	if watch.id != "" {
 		p.last, p.fresh = watch.id, false
 	}
@@ -94,11 +122,17 @@ func (p *repl) start(ctx context.Context, o SessionOptions) error {
 	return err
 }
 
+func (p *repl) see(e event.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen.add(e)
+}
+
 // watched notices the session that is made.
 type watched struct {
 	App
-	id      string
-	confirm bool
+	p  *repl
+	id string
 }
 
 // NewSession implements App.
@@ -108,213 +142,103 @@ func (w *watched) NewSession(ctx context.Context, o SessionOptions) (Session, er
 		return nil, err
 	}
 	w.id = s.ID()
-	if w.confirm {
+	w.p.mu.Lock()
+	w.p.running = s
+	confirm := w.p.confirm
+	w.p.mu.Unlock()
+	if confirm {
 		s.SetConfirmWrites(true)
 	}
 	return s, nil
 }
 
+// action is what a command does with what stands after its name.
+type action func(ctx context.Context, args string) error
+
+func (p *repl) actions() map[string]action {
+	return map[string]action{
+		"plan": p.plan, "specs": p.specs, "ask": p.ask, "approve": p.approve, "reject": noPlanWaits, "stop": p.stop,
+		"diff": p.diff, "undo": p.undo, "confirm": p.setConfirm, "auto": p.setAuto, "init": p.draft, "new": p.fromStart,
+		"resume": p.resumeSession, "sessions": p.sessions, "export": p.export, "compact": p.compact,
+		"status": p.status, "context": p.context, "cost": p.cost, "memory": p.memory, "permissions": p.permissions,
+		"sandbox": p.sandbox, "doctor": p.passOn("doctor"), "model": p.model, "mcp": p.mcp, "skills": p.skills,
+		"config": p.config, "ui": p.ui, "quit": func(context.Context, string) error { return term.ErrQuit },
+	}
+}
+
+// commands are the table's that work at the prompt. The prompt shows the help.
 func (p *repl) commands() []term.Command {
-	return []term.Command{
-		{Name: "status", Help: "what is in force: model, sandbox, workspace, last result", Run: p.status},
-		{Name: "model", Args: "[[PROVIDER/]MODEL]", Help: "show or change the model for the next requests", Run: p.model},
-		{Name: "ask", Args: "QUESTION", Help: "ask without changing anything", Run: p.ask},
-		{Name: "plan", Args: "[SPEC]", Help: "show the last plan, or a stored one", Run: p.plan},
-		{Name: "approve", Args: "[SPEC]", Aliases: []string{"execute"}, Help: "execute a stored plan; it is shown and asked about first", Run: p.approve},
-		{Name: "specs", Help: "list the stored plans", Run: p.specs},
-		{Name: "diff", Help: "show the last session's changes", Run: p.diff},
-		{Name: "undo", Args: "[PATH]", Aliases: []string{"rewind"}, Help: "take the last session's changes back; shows them and asks first", Run: p.undo},
-		{Name: "confirm", Args: "on|off", Help: "ask before each write of the next requests", Run: p.setConfirm},
-		{Name: "cost", Aliases: []string{"usage"}, Help: "tokens and cost of the last request", Run: p.cost},
-		{Name: "sandbox", Help: "how commands are contained here", Run: p.sandbox},
-		{Name: "sessions", Help: "list the stored sessions", Run: p.sessions},
-		{Name: "resume", Aliases: []string{"continue"}, Args: "[ID]", Help: "go on where a session stopped: the newest, or the one named", Run: p.resumeSession},
-		{Name: "new", Aliases: []string{"clear"}, Help: "start a new conversation", Run: p.fromStart},
-		{Name: "quit", Aliases: []string{"exit", "q"}, Help: "leave", Run: func(context.Context, string) error { return term.ErrQuit }},
-	}
-}
-
-func (p *repl) status(context.Context, string) error {
-	p.welcome()
-	if p.last == "" {
-		p.out("no request yet")
-		return nil
-	}
-	p.out(fmt.Sprintf("last session %s: %s", term.OneLine(p.last), term.OneLine(p.finished.Status)))
-	if p.fresh {
-		p.out("the next request starts a new conversation")
-	}
-	return nil
-}
-
-func (p *repl) model(ctx context.Context, args string) error {
-	if args != "" {
-		next := p.env
-		next.Config = next.Config.WithModel(args)
-		if _, err := next.Config.Resolve("", next.Getenv); err != nil {
-			return err
-		}
-		app, err := p.r.build(ctx, next)
-		if err != nil {
-			return err
-		}
-		p.env, p.app = next, app
-	}
-	m, err := p.env.Config.Resolve("", p.env.Getenv)
-	if err != nil {
-		return err
-	}
-	p.out(term.OneLine(m.String()))
-	return nil
-}
-
-func (p *repl) ask(ctx context.Context, args string) error {
-	if args == "" {
-		return errors.New("/ask needs a question")
-	}
-	o := p.r.options()
-	o.Resume, o.Continue, o.Request, o.Ask = "", false, args, true
-	if !p.fresh {
-		o.Continues = p.last
-	}
-	return p.start(ctx, o)
-}
-
-// store runs fn over what is kept of the workspace.
-func (p *repl) store(ctx context.Context, fn func(Workspace) error) (err error) {
-	ws, err := p.app.Workspace(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, ws.Close()) }()
-	return fn(ws)
-}
-
-// events of the last session.
-func (p *repl) events(ctx context.Context) (events []event.Event, err error) {
-	if p.last == "" {
-		return nil, errors.New("there is no session yet: type what is to be done")
-	}
-	err = p.store(ctx, func(ws Workspace) error {
-		events, err = ws.Sessions().Events(ctx, p.last)
-		return err
-	})
-	return events, err
-}
-
-func (p *repl) plan(ctx context.Context, args string) error {
-	if args != "" {
-		return p.store(ctx, func(ws Workspace) error {
-			s, err := ws.Specs().Load(ctx, args)
-			if err == nil {
-				p.out(specText(p.style, s))
-			}
-			return err
-		})
-	}
-	events, err := p.events(ctx)
-	if err != nil {
-		return err
-	}
-	for i := len(events) - 1; i >= 0; i-- {
-		if d, ok := events[i].Data.(event.PlanReady); ok {
-			d.Diff = ""
-			p.out(p.style.Plan(d))
-			return nil
+	actions := p.actions()
+	var out []term.Command
+	for _, c := range slash.Table() {
+		if run := actions[c.Name]; run != nil && c.Works(slash.Prompt) {
+			out = append(out, term.Command{Name: c.Name, Aliases: c.Aliases, Args: c.Args, Help: c.Help, Run: run})
 		}
 	}
-	return errors.New("the last session wrote no plan")
+	return out
 }
 
-func (p *repl) approve(ctx context.Context, args string) error {
-	if args == "" {
-		return errors.New("/approve needs a spec: /specs lists them")
+// during does what is typed with a slash while a session runs. ok is false for
+// what is meant for the model.
+func (p *repl) during(ctx context.Context, line string) (ok bool) {
+	name, args, ok := slash.Split(line)
+	if !ok || name == "" {
+		return false
 	}
-	o := p.r.options()
-	o.Resume, o.Continue, o.Spec = "", false, args
-	return p.start(ctx, o)
-}
-
-func (p *repl) specs(ctx context.Context, _ string) error {
-	return p.store(ctx, func(ws Workspace) error {
-		all, err := ws.Specs().List(ctx)
-		if err == nil {
-			p.out(specTable(p.style, all))
+	if name == "help" || name == "?" {
+		p.out(helpWhileRunning())
+		return true
+	}
+	c, found := slash.Find(name, slash.Running)
+	if !found {
+		hint := "/help lists what works while it runs"
+		if _, later := slash.Find(name, slash.Prompt); later {
+			hint = "it works when this has ended; Esc stops it"
+		} else if near := slash.Nearest(name, slash.Running); near != "" {
+			hint = "did you mean /" + near + "? " + hint
 		}
-		return err
-	})
-}
-
-func (p *repl) diff(ctx context.Context, _ string) error {
-	events, err := p.events(ctx)
-	if err != nil {
-		return err
+		p.out("/" + term.OneLine(name) + " does nothing now: " + hint + ".")
+		return true
 	}
-	text := changes(p.style, events)
-	if text == "" {
-		text = "the last session changed no file"
+	run := p.actions()[c.Name]
+	if c.Name == "approve" {
+		run = noPlanWaits
 	}
-	p.out(text)
-	return nil
-}
-
-func (p *repl) undo(ctx context.Context, args string) error {
-	if p.last == "" {
-		return errors.New("there is no session yet")
+	if err := run(ctx, args); err != nil {
+		p.out(p.style.Error(err.Error(), remedyOf(err)))
 	}
-	return p.store(ctx, func(ws Workspace) error {
-		return p.r.undo(ctx, ws, p.console, UndoOptions{Session: p.last, Path: args})
-	})
+	return true
 }
 
-func (p *repl) setConfirm(_ context.Context, args string) error {
-	switch args {
-	case "on":
-		p.confirm = true
-	case "off":
-		p.confirm = false
-	default:
-		return errors.New("/confirm takes on or off")
-	}
-	p.out("each write is asked about: " + args)
-	return nil
-}
-
-func (p *repl) cost(context.Context, string) error {
-	u := p.finished.Usage
-	text := fmt.Sprintf("%d tokens in, %d out", u.Input+u.CacheRead+u.CacheWrite, u.Output)
-	if u.CostUSD != nil {
-		text += fmt.Sprintf(", $%.4f", *u.CostUSD)
-	} else {
-		text += ", cost unknown"
-	}
-	p.out(text)
-	return nil
-}
-
-func (p *repl) sandbox(ctx context.Context, _ string) error {
-	return explain(ctx, p.app, func(text string) { p.out(text) })
-}
-
-func (p *repl) sessions(ctx context.Context, _ string) error {
-	return p.store(ctx, func(ws Workspace) error {
-		all, err := ws.Sessions().List(ctx)
-		if err == nil {
-			p.out(sessionTable(p.style, all))
+func helpWhileRunning() string {
+	var b strings.Builder
+	b.WriteString("While it runs, what you type is told to the model, and these work:\n")
+	for _, c := range slash.Table() {
+		if c.Works(slash.Running) {
+			b.WriteString("  " + c.Usage() + "  " + c.Help + "\n")
 		}
-		return err
-	})
+	}
+	return b.String()
 }
 
-// resumeSession goes on where a session stopped, with its plan and its approval.
-func (p *repl) resumeSession(ctx context.Context, args string) error {
-	o := p.r.options()
-	o.Resume, o.Continue = args, args == ""
-	return p.start(ctx, o)
+// atQuestion does what is typed with a slash where a question waits: /approve and
+// /reject answer the question about a plan, others work as while it runs.
+func (p *repl) atQuestion(ctx context.Context, kind ask.Kind, line string) (typed string, handled bool) {
+	name, _, ok := slash.Split(line)
+	if !ok {
+		return line, false
+	}
+	if c, found := slash.Find(name, slash.Running); found && kind == ask.Plan {
+		switch c.Name {
+		case "approve":
+			return "y", false
+		case "reject":
+			return "n", false
+		}
+	}
+	return line, p.during(ctx, line)
 }
 
-func (p *repl) fromStart(context.Context, string) error {
-	p.fresh = true
-	p.out("the next request starts a new conversation")
-	return nil
+func noPlanWaits(context.Context, string) error {
+	return errors.New("no plan waits for a decision now")
 }

@@ -197,18 +197,31 @@ func (r *runner) session(ctx context.Context, o SessionOptions) error {
 	if console != nil {
 		defer func() { _ = console.Close() }() // nothing is written through it
 	}
-	fin, err := r.drive(ctx, app, env, console, o)
+	fin, err := r.drive(ctx, app, env, face{console: console}, o)
 	if err != nil {
 		return err
 	}
 	return quiet{fin.ExitCode}
 }
 
-// drive runs a session, prints its log and lets the person at console answer.
-func (r *runner) drive(ctx context.Context, app App, env Env, console *term.Console, o SessionOptions) (fin event.SessionFinished, err error) {
-	printer := r.printer(env, console, o)
-	if console != nil {
-		o.Asker = r.prompter(console, printer)
+// face is a person's side of a session. The zero face is a script's: nobody.
+type face struct {
+	console *term.Console
+	// command does a line with a slash that was typed while the session works; it
+	// returns false for what is to be told to the model.
+	command func(ctx context.Context, line string) bool
+	// question does the same where a question waits, as term.Prompter.Slash.
+	question func(ctx context.Context, kind ask.Kind, line string) (typed string, handled bool)
+	// seen gets each event before it is printed.
+	seen func(event.Event)
+}
+
+// drive runs a session, prints its log and lets the person answer.
+func (r *runner) drive(ctx context.Context, app App, env Env, f face, o SessionOptions) (fin event.SessionFinished, err error) {
+	printer := r.printer(env, f.console, o)
+	if f.console != nil {
+		prompter := r.prompter(f.console, printer)
+		prompter.Slash, o.Asker = f.question, prompter
 	}
 	s, err := app.NewSession(ctx, o)
 	if err != nil {
@@ -221,16 +234,25 @@ func (r *runner) drive(ctx context.Context, app App, env Env, console *term.Cons
 	if past := s.Log().Events(0); o.Resume != "" || o.Continue {
 		printed = lastSeq(past)
 	}
-	if console != nil {
+	if f.console != nil {
 		listen, stop := context.WithCancel(ctx)
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			console.Listen(listen, func(line string) { r.said(s, line) })
+			f.console.Listen(listen, func(line string) {
+				if f.command == nil || !f.command(listen, line) {
+					r.said(s, line)
+				}
+			})
 		}()
 		defer func() { stop(); <-ended }()
 	}
-	return r.follow(ctx, s, printed, r.sink(printer))
+	take := r.sink(printer)
+	if f.seen != nil {
+		print := take
+		take = func(e event.Event) error { f.seen(e); return print(e) }
+	}
+	return r.follow(ctx, s, printed, take)
 }
 
 func lastSeq(events []event.Event) int64 {

@@ -82,7 +82,7 @@ func look() []Command {
 		{"cost", []string{"usage", "stats", "tokens"}, "", "tokens and cost of this conversation", Everywhere},
 		{"memory", []string{"guidance", "rules"}, "", "the AGENTS.md files (and others) that were loaded", Prompt | Running},
 		{"permissions", []string{"allowed-tools", "approvals", "policies"}, "", "what may be done without asking", Prompt | Running},
-		{"sandbox", nil, "", "how commands are contained here", Prompt},
+		{"sandbox", nil, "[ARGS]", "how commands are contained here; with words, as `coderrr sandbox`", Prompt},
 		{"doctor", []string{"debug"}, "", "check the installation, each fault with its remedy", Prompt},
 	}
 }
@@ -136,19 +136,26 @@ const maxDistance = 2
 // Nearest is the command that a mistyped name most likely means, "" for none. It
 // only looks at those that work at one of the places.
 func Nearest(name string, w Where) string {
-	name = strings.ToLower(name)
-	best, score := "", maxDistance+1
+	var names []string
 	for _, c := range Table() {
-		if !c.Works(w) {
-			continue
+		if c.Works(w) {
+			names = append(append(names, c.Name), c.Aliases...)
 		}
-		for _, n := range append([]string{c.Name}, c.Aliases...) {
-			if len(name) > 1 && strings.HasPrefix(n, name) {
-				return n
-			}
-			if d := distance(n, name); d < score && d < len(n) {
-				best, score = n, d
-			}
+	}
+	return Closest(name, names)
+}
+
+// Closest is the one of names that a mistyped word most likely means: the first
+// that begins with it, else the one with the fewest mistakes, "" for none.
+func Closest(word string, names []string) string {
+	word = strings.ToLower(word)
+	best, score := "", maxDistance+1
+	for _, n := range names {
+		if len(word) > 1 && strings.HasPrefix(n, word) {
+			return n
+		}
+		if d := distance(n, word); d < score && d < len(n) {
+			best, score = n, d
 		}
 	}
 	return best

@@ -23,8 +23,14 @@ type Prompter struct {
 	Wait func(ctx context.Context, id string)
 	// EditPlan opens a spec's documents in the person's editor; nil offers no e.
 	EditPlan func(ctx context.Context, spec string) error
+	// Slash does a line that begins with a slash, typed at a question of this kind.
+	// It returns what to take for typed instead, or that nothing is left to do; nil
+	// takes such lines as any.
+	Slash func(ctx context.Context, kind ask.Kind, line string) (typed string, handled bool)
 	// EditText lets the person write a longer text; nil asks for one line.
 	EditText func(ctx context.Context, name, text string) (string, error)
+
+	kind ask.Kind // of the question that is asked
 }
 
 // settle is how long to wait after an edit for the session to notice that the
@@ -39,6 +45,7 @@ func (p *Prompter) Ask(ctx context.Context, q ask.Question) (ask.Answer, error) 
 	if err := ctx.Err(); err != nil {
 		return ask.Answer{}, err
 	}
+	p.kind = q.Kind
 	var a ask.Answer
 	var err error
 	switch q.Kind {
@@ -77,7 +84,7 @@ func (p *Prompter) pick(ctx context.Context, prompt string, keys []option) (opti
 	}
 	ending := " [" + strings.Join(names, "/") + "/?] "
 	for {
-		line, err := p.Console.Line(ctx, p.Style.bold(prompt)+ending)
+		line, err := p.line(ctx, p.Style.bold(prompt)+ending)
 		if err != nil {
 			return option{}, err
 		}
@@ -162,8 +169,22 @@ func (p *Prompter) editPlan(ctx context.Context, spec string) error {
 
 // text asks for a line; an empty one is taken back.
 func (p *Prompter) text(ctx context.Context, prompt string) (string, error) {
-	line, err := p.Console.Line(ctx, prompt)
+	line, err := p.line(ctx, prompt)
 	return strings.TrimSpace(line), err
+}
+
+// line asks for a line; commands with a slash are done in between.
+func (p *Prompter) line(ctx context.Context, prompt string) (string, error) {
+	for {
+		line, err := p.Console.Line(ctx, prompt)
+		if err != nil || p.Slash == nil || !strings.HasPrefix(strings.TrimSpace(line), "/") {
+			return line, err
+		}
+		typed, handled := p.Slash(ctx, p.kind, line)
+		if !handled {
+			return typed, nil
+		}
+	}
 }
 
 func (p *Prompter) question(ctx context.Context, q ask.Question) (ask.Answer, error) {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/coderrr/coderrr/internal/slash"
 )
 
 // ErrQuit is returned by a command that ends the REPL.
@@ -30,6 +32,9 @@ type REPL struct {
 	Commands []Command
 	// Request handles what is no command.
 	Request func(ctx context.Context, text string) error
+	// Status is a line shown above the prompt; nil shows none. A dumb terminal gets
+	// none either.
+	Status func() string
 	// Explain turns an error into lines for a person.
 	Explain func(error) string
 }
@@ -39,6 +44,7 @@ func (r *REPL) Run(ctx context.Context) error {
 	prompt := r.Style.sign("› ", "> ")
 	interrupted := false
 	for {
+		r.status()
 		text, err := r.Console.Edit(ctx, prompt, r.History)
 		switch {
 		case errors.Is(err, ErrInterrupt):
@@ -66,19 +72,26 @@ func (r *REPL) Run(ctx context.Context) error {
 	}
 }
 
+func (r *REPL) status() {
+	if r.Status == nil || r.Console.dumb {
+		return
+	}
+	s := r.Style
+	if width := r.Console.Width(); width > 0 {
+		s.Width = clampWidth(width)
+	}
+	r.say(s.dim(s.cut(OneLine(r.Status()), s.width()-1)) + "\n")
+}
+
 func (r *REPL) say(text string) { _, _ = io.WriteString(r.Console.Out(), text) }
 
 func (r *REPL) one(ctx context.Context, text string) error {
 	if text == "" {
 		return nil
 	}
-	rest, ok := strings.CutPrefix(text, "/")
+	name, args, ok := slash.Split(text)
 	if !ok {
 		return r.Request(ctx, text)
-	}
-	name, args, _ := strings.Cut(rest, " ")
-	if strings.ContainsRune(name, '/') {
-		return r.Request(ctx, text) // a path, not a command
 	}
 	if name == "help" || name == "?" || name == "" {
 		r.say(r.help())
@@ -86,7 +99,7 @@ func (r *REPL) one(ctx context.Context, text string) error {
 	}
 	for _, c := range r.Commands {
 		if c.Name == name || slices.Contains(c.Aliases, name) {
-			return c.Run(ctx, strings.TrimSpace(args))
+			return c.Run(ctx, args)
 		}
 	}
 	hint := "/help lists the commands"
@@ -100,9 +113,10 @@ func (r *REPL) one(ctx context.Context, text string) error {
 func (r *REPL) help() string {
 	var b strings.Builder
 	b.WriteString("Type what is to be done; a plan comes first, and nothing is changed before you approve it.\n")
-	b.WriteString("A line that ends in \\ goes on. While a run works, what you type is told to the model.\n\n")
-	rows := append([]Command{{Name: "help", Aliases: []string{"?"}, Help: "show this"}}, r.Commands...)
-	for _, c := range rows {
+	b.WriteString("A line that ends in \\ goes on, and Alt-Enter starts a new one. @ and Tab complete a file, / and Tab a command,\n")
+	b.WriteString("Ctrl-R searches what was typed, Ctrl-G opens your editor, !COMMAND runs in the sandbox.\n")
+	b.WriteString("While a run works, what you type is told to the model, and Esc stops it.\n\n")
+	for _, c := range append([]Command{{Name: "help", Aliases: []string{"?"}, Help: "show this"}}, r.Commands...) {
 		left := "/" + c.Name
 		if c.Args != "" {
 			left += " " + c.Args
@@ -118,37 +132,9 @@ func (r *REPL) help() string {
 
 // nearest finds the command that a mistyped one means.
 func (r *REPL) nearest(name string) string {
-	best, score := "", 3
-	for _, c := range append([]Command{{Name: "help"}}, r.Commands...) {
-		for _, n := range append([]string{c.Name}, c.Aliases...) {
-			if strings.HasPrefix(n, name) && len(name) > 1 {
-				return n
-			}
-			if d := distance(n, name); d < score && d < len(n) {
-				best, score = n, d
-			}
-		}
+	names := []string{"help"}
+	for _, c := range r.Commands {
+		names = append(append(names, c.Name), c.Aliases...)
 	}
-	return best
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
+	return slash.Closest(name, names)
 }
