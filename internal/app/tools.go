@@ -41,11 +41,12 @@ func (a *App) system(s *session.Session, o *session.Options) sys.Deps {
 		},
 		MaxRun: time.Duration(a.env.Config.Sandbox.Timeout) * time.Second,
 	}
-	all := a.shelf(o.Root)
-	if all.Problem != nil {
-		o.Log.Append(event.Notice{Level: "warning", Kind: "skills", Text: all.Problem.Error()})
+	registry, err := skills.New(a.env.Config.Skills.Registry)
+	if err != nil {
+		o.Log.Append(event.Notice{Level: "warning", Kind: "skills", Text: err.Error()})
+		return d
 	}
-	d.Skills = all
+	d.Skills = registry
 	return d
 }
 
