@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/coderrr/coderrr/internal/ask"
 	"github.com/coderrr/coderrr/internal/cli"
@@ -14,18 +15,23 @@ import (
 	fstools "github.com/coderrr/coderrr/internal/tools/fs"
 	"github.com/coderrr/coderrr/internal/tools/search"
 	"github.com/coderrr/coderrr/internal/tools/sys"
+	"github.com/coderrr/coderrr/internal/workspace"
 )
 
 // maxSkills is how many search results are shown.
 const maxSkills = 20
 
 // Skills implements cli.Parts.
-func (a *App) Skills(context.Context) (cli.Skills, error) {
-	r, err := skills.New(a.env.Config.Skills.Registry)
-	if err != nil {
-		return nil, err
+func (a *App) Skills(context.Context) (cli.Skills, error) { return shelf{a}, nil }
+
+// shelf is the skills at hand; nil for root leaves the workspace's out.
+func (a *App) shelf(root *workspace.Root) skills.Shelf {
+	s := skills.Shelf{Local: skills.Local{Root: root}}
+	if home := a.env.Getenv("HOME"); filepath.IsAbs(home) {
+		s.Local.User = filepath.Join(home, ".agents", "skills")
 	}
-	return registry{r}, nil
+	s.Registry, s.Problem = skills.New(a.env.Config.Skills.Registry)
+	return s
 }
 
 // ToolSpecs implements cli.Parts. The tools are made to be described and never
@@ -47,26 +53,43 @@ func (a *App) ToolSpecs(context.Context) (map[string][]tools.Spec, error) {
 	return out, nil
 }
 
-type registry struct{ r *skills.Registry }
+// shelf opens the workspace for each answer, so that nothing has to be closed.
+type shelf struct{ app *App }
 
-// Search implements cli.Skills.
-func (r registry) Search(ctx context.Context, query string) ([]cli.SkillInfo, error) {
-	found, err := r.r.Search(ctx, query, maxSkills)
+func (s shelf) with(fn func(skills.Shelf) error) error {
+	root, err := s.app.openRoot()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := make([]cli.SkillInfo, 0, len(found))
-	for _, s := range found {
-		out = append(out, cli.SkillInfo{Name: s.Name, Description: s.Description, Source: "registry"})
-	}
-	return out, nil
+	return errors.Join(fn(s.app.shelf(root)), root.Close())
 }
 
-// Show implements cli.Skills.
-func (r registry) Show(ctx context.Context, name string) (string, error) {
-	s, err := r.r.Load(ctx, name)
-	if errors.Is(err, skills.ErrNoSkill) {
-		return "", fmt.Errorf("%w: %w", cli.ErrNoSkill, err)
-	}
-	return s.Text, err
+// Search implements cli.Skills.
+func (s shelf) Search(ctx context.Context, query string) (out []cli.SkillInfo, err error) {
+	out = []cli.SkillInfo{}
+	err = s.with(func(all skills.Shelf) error {
+		_, warnings := all.Local.List(ctx)
+		for _, w := range warnings {
+			s.app.env.Notice(w)
+		}
+		found, err := all.Search(ctx, query, maxSkills)
+		for _, k := range found {
+			out = append(out, cli.SkillInfo{Name: k.Name, Description: k.Description, Source: k.Source})
+		}
+		return err
+	})
+	return out, err
+}
+
+// Show implements cli.Skills. It begins with where the text is from.
+func (s shelf) Show(ctx context.Context, name string) (text string, err error) {
+	err = s.with(func(all skills.Shelf) error {
+		k, err := all.Load(ctx, name)
+		if errors.Is(err, skills.ErrNoSkill) {
+			return fmt.Errorf("%w: %w", cli.ErrNoSkill, err)
+		}
+		text = "From " + k.URL + ", SHA-256 " + k.SHA256 + ".\n\n" + k.Text
+		return err
+	})
+	return text, err
 }

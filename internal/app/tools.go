@@ -41,12 +41,11 @@ func (a *App) system(s *session.Session, o *session.Options) sys.Deps {
 		},
 		MaxRun: time.Duration(a.env.Config.Sandbox.Timeout) * time.Second,
 	}
-	registry, err := skills.New(a.env.Config.Skills.Registry)
-	if err != nil {
-		o.Log.Append(event.Notice{Level: "warning", Kind: "skills", Text: err.Error()})
-		return d
+	all := a.shelf(o.Root)
+	if all.Problem != nil {
+		o.Log.Append(event.Notice{Level: "warning", Kind: "skills", Text: all.Problem.Error()})
 	}
-	d.Skills = registry
+	d.Skills = all
 	return d
 }
 

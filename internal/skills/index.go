@@ -121,7 +121,8 @@ var entryPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_
 // location at the registry, a document outside its folder.
 func (e entry) info(key string, base *url.URL) (Info, bool) {
 	i := Info{
-		Name: cmp.Or(strings.TrimSpace(string(e.Name)), key), Title: plain(string(cmp.Or(e.Title, e.Title2)), 80),
+		Source: FromRegistry,
+		Name:   cmp.Or(strings.TrimSpace(string(e.Name)), key), Title: plain(string(cmp.Or(e.Title, e.Title2)), 80),
 		Description: plain(string(e.Description), 400), Version: plain(string(e.Version), 40), Author: plain(string(e.Author), 80),
 		sha256: strings.ToLower(strings.TrimPrefix(strings.TrimSpace(string(e.SHA256)), "sha256:")),
 	}

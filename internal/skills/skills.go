@@ -1,7 +1,8 @@
-// Package skills fetches written advice from a registry on the web. A skill is a
-// text for the model and never code: nothing of it is run or stored on disk. Its
-// one rule: what comes from the registry is bounded while it streams, checked, and
-// handed on as data with hidden characters made visible.
+// Package skills finds written advice: in a registry on the web, and in folders of
+// the workspace and of the person. A skill is a text for the model and never code:
+// nothing of it is run or stored on disk. Its one rule: what is found is bounded
+// while it is read, checked, and handed on as data with hidden characters made
+// visible.
 package skills
 
 import (
@@ -40,9 +41,11 @@ var (
 	ErrRefused = errors.New("the skill was refused")
 )
 
-// Info describes one skill of the registry.
+// Info describes one skill.
 type Info struct {
-	Name        string
+	Name string
+	// Source is FromRegistry, or the folder of skills it lies in.
+	Source      string
 	Title       string
 	Description string
 	Version     string
@@ -51,6 +54,8 @@ type Info struct {
 
 	urls   []string // where the text may be, in order
 	sha256 string   // of the text, "" if the registry gives none
+	local  place    // where it lies, if it is local
+	folder string   // in local
 }
 
 // Skill is a skill's text without its front matter. Hidden counts the characters

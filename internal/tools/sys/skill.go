@@ -18,7 +18,7 @@ type searchSkillsIn struct {
 const maxFound = 5
 
 func (d Deps) searchSkills() tools.Tool {
-	return tools.Define("search_skills", "Search the skills registry for written advice on a kind of work. Ordinary work on code needs none.", policy.System,
+	return tools.Define("search_skills", "Search the skills registry, and the skills of this project and person, for written advice on a kind of work. Ordinary work on code needs none.", policy.System,
 		func(ctx context.Context, in searchSkillsIn) (tools.Result, error) {
 			if d.Skills == nil {
 				return noRegistry(), nil
@@ -32,7 +32,7 @@ func (d Deps) searchSkills() tools.Tool {
 			}
 			var b strings.Builder
 			for _, s := range found {
-				fmt.Fprintf(&b, "%s: %s\n", s.Name, s.Description)
+				fmt.Fprintf(&b, "%s (%s): %s\n", s.Name, s.Source, s.Description)
 			}
 			return tools.Result{Content: b.String() + "Read one with load_skill if it really fits.", Display: fmt.Sprintf("%d skills found", len(found))}, nil
 		})

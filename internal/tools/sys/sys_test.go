@@ -167,7 +167,7 @@ func TestSpecTools(t *testing.T) {
 		{"update_task", `{"task_id":"T1","status":"done","notes":"n"}`, session{}, `update "T1" "done" "n"`, tools.Result{Content: "T1 is done.", Display: "T1: done"}},
 		{"update_task", `{"task_id":"T1","status":"done"}`, session{err: tools.Explain("not yet")}, `update "T1" "done" ""`, tools.Result{Content: "not yet", Display: "not yet", IsError: true}},
 		{"finish", `{"summary":" all done\n"}`, session{}, "", tools.Result{Content: "all done", Display: "Finished", End: true}},
-		{"search_skills", `{"query":"q"}`, session{found: []skills.Info{{Name: "a", Description: "b"}}}, `search "q" 5`, tools.Result{Content: "a: b\nRead one with load_skill if it really fits.", Display: "1 skills found"}},
+		{"search_skills", `{"query":"q"}`, session{found: []skills.Info{{Name: "a", Description: "b", Source: skills.FromRegistry}}}, `search "q" 5`, tools.Result{Content: "a (registry): b\nRead one with load_skill if it really fits.", Display: "1 skills found"}},
 		{"search_skills", `{"query":"q"}`, session{}, `search "q" 5`, tools.Result{Content: "No skill fits. Go on without one.", Display: "No skill found"}},
 		{"search_skills", `{"query":"q"}`, session{err: skills.ErrUnavailable}, `search "q" 5`, tools.Result{Content: "the skills registry cannot be used. Go on without it.", Display: "the skills registry cannot be used. Go on without it.", IsError: true}},
 		{"load_skill", `{"name":"a"}`, session{err: skills.ErrNoSkill}, `load "a"`, tools.Result{Content: "no such skill.", Display: "no such skill.", IsError: true}},
