@@ -179,7 +179,7 @@ func (r *runner) mcpRemove(ctx context.Context, name string) error {
 		}
 	}
 	var errs []error
-	for _, account := range secretAccounts(s) {
+	for _, account := range secretAccounts(name, s) {
 		_, err := r.io.Keys(home).Delete(account)
 		errs = append(errs, err)
 	}

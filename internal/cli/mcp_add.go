@@ -26,6 +26,7 @@ type adding struct {
 	secret    string
 	replace   bool
 	noCheck   bool
+	machine   bool
 	timeout   int
 	headers   []string
 	env       []string
@@ -58,7 +59,8 @@ func (r *runner) mcpAddCmd() *cobra.Command {
 	f.IntVar(&a.timeout, "timeout", 0, "seconds to wait for a connection or an answer (default: 60 for a command, 30 for a URL)")
 	f.StringVar(&a.transport, "transport", "", "http or stdio (default: by what is given; http finds the older HTTP+SSE by itself)")
 	f.StringVar(&a.server.ClientID, "client-id", "", "the id of a client that was registered at the server by hand")
-	f.StringVar(&a.secret, "client-secret", "", "its secret; - reads it from standard input")
+	f.StringVar(&a.secret, "client-secret", "", "its secret, or its private key in PEM; - reads it from standard input")
+	f.BoolVar(&a.machine, "client-credentials", false, "sign in as that client, without a person")
 	f.BoolVar(&a.server.Required, "required", false, "end a session that cannot reach it")
 	f.BoolVar(&a.replace, "replace", false, "replace a server of this name")
 	f.BoolVar(&a.noCheck, "no-check", false, "save it without connecting")
@@ -114,6 +116,12 @@ func (a *adding) parse(cmd *cobra.Command, args []string) error {
 		a.server.Headers[strings.TrimSpace(k)] = strings.TrimSpace(v)
 	}
 	a.server.Scopes = a.login.scopes
+	if a.machine {
+		if a.server.ClientID == "" || a.server.URL == "" {
+			return usage(cmd, "--client-credentials needs a URL and --client-id")
+		}
+		a.server.Auth = "client_credentials"
+	}
 	return nil
 }
 
@@ -154,6 +162,14 @@ func (r *runner) add(ctx context.Context, cmd *cobra.Command, a adding) error {
 		}
 		a.secret = strings.TrimSpace(string(raw))
 	}
+	if a.secret != "" {
+		if _, err := config.MakeHome(home); err != nil {
+			return err
+		}
+		if _, err := r.io.Keys(home).Set(mcp.ClientSecretAccount(a.name), a.secret); err != nil {
+			return err
+		}
+	}
 	checked, err := r.check(ctx, home, &a)
 	if err != nil {
 		return err
@@ -181,11 +197,6 @@ func (r *runner) check(ctx context.Context, home string, a *adding) (bool, error
 		}
 		if !ok {
 			return false, &Failure{Code: ExitDeclined, Err: errors.New("nothing was run or saved")}
-		}
-	}
-	if a.secret != "" {
-		if _, err := r.io.Keys(home).Set(clientSecretAccount(a.name), a.secret); err != nil {
-			return false, err
 		}
 	}
 	found, err := r.tryServers(ctx, home, map[string]mcp.Server{a.name: a.server}, nil)
@@ -234,8 +245,11 @@ func secretAccount(server, kind, name string) string {
 }
 
 // secretAccounts are the accounts that a server's configuration refers to.
-func secretAccounts(s mcp.Server) []string {
+func secretAccounts(name string, s mcp.Server) []string {
 	var out []string
+	if s.ClientID != "" {
+		out = append(out, mcp.ClientSecretAccount(name))
+	}
 	ref := regexp.MustCompile(`\$\{secret:([^}]+)\}`)
 	for _, m := range []map[string]string{s.Env, s.Headers} {
 		for _, v := range m {
@@ -292,6 +306,7 @@ func (r *runner) saveServer(ctx context.Context, cmd *cobra.Command, home string
 	set("args", tomlList(s.Args))
 	set("cwd", s.Cwd)
 	set("client_id", s.ClientID)
+	set("auth", s.Auth)
 	set("scopes", tomlList(s.Scopes))
 	set("denied_tools", tomlList(s.DeniedTools))
 	if seconds := max(a.timeout, int(s.Timeout.Seconds())); seconds > 0 {

@@ -58,13 +58,9 @@ func (r *runner) source(home, name string, s mcp.Server, o *signIn) (*oauth.Sour
 	if s.URL == "" {
 		return nil, &Failure{Code: ExitUsage, Err: fmt.Errorf("%s is a program on this machine: there is nothing to sign in to", name), Remedy: "give it what it needs with `coderrr mcp add -e NAME=VALUE`"}
 	}
-	opts := oauth.Options{Name: name, URL: s.URL, Vault: r.io.Keys(home), Home: home, ClientID: s.ClientID, Scopes: s.Scopes}
-	if s.ClientID != "" {
-		secret, _, err := r.io.Keys(home).Get(clientSecretAccount(name))
-		if err != nil {
-			return nil, err
-		}
-		opts.ClientSecret = secret
+	opts, err := mcp.Credentials(name, s, r.io.Keys(home), home)
+	if err != nil {
+		return nil, err
 	}
 	if o != nil {
 		opts.Login = func(ctx context.Context, f *oauth.Flow) error { return r.leg(ctx, home, f, *o) }
@@ -148,5 +144,3 @@ func (r *runner) signOut(ctx context.Context, home, name string, s mcp.Server) (
 	}
 	return src.Logout(ctx)
 }
-
-func clientSecretAccount(name string) string { return "mcp." + name + ".client_secret" }

@@ -115,7 +115,7 @@ func checkServers(c Config) []problem {
 		}
 		add(serverName.MatchString(name), "", fmt.Sprintf("%q cannot name a server: letters, digits, _ and - only", name))
 		add(slices.Contains([]string{"", "http", "stdio"}, s.Transport), "transport", fmt.Sprintf("%q is not one of http, stdio", s.Transport))
-		add(slices.Contains([]string{"", "auto", "none"}, s.Auth), "auth", fmt.Sprintf("%q is not one of auto, none", s.Auth))
+		add(slices.Contains([]string{"", "auto", "none", "client_credentials"}, s.Auth), "auth", fmt.Sprintf("%q is not one of auto, none, client_credentials", s.Auth))
 		add(s.Timeout >= 0, "timeout", "must not be negative")
 		add(validEndpoint(s.URL), "url", "is not an http or https address")
 		add(s.URL == "" || s.Command == "", "url", "a server has a url or a command, not both")

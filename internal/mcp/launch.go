@@ -61,13 +61,40 @@ func (s *server) options() (wire.Options, error) {
 		o.Transport = "sse"
 	}
 	if cfg.Auth != "none" && !hasAuthorization(cfg.Headers) && s.m.o.Vault != nil {
-		o.Auth, err = oauth.New(oauth.Options{
-			Name: s.name, URL: cfg.URL, Vault: s.m.o.Vault, Home: s.m.o.Home,
-			ClientID: cfg.ClientID, Scopes: cfg.Scopes,
-		})
+		var creds oauth.Options
+		if creds, err = Credentials(s.name, cfg, s.m.o.Vault, s.m.o.Home); err != nil {
+			return o, err
+		}
+		o.Auth, err = oauth.New(creds)
 	}
 	return o, err
 }
+
+// Credentials are what a server's sign-in is made of: for auth = client_credentials
+// a grant for machines, else what a person signs in with. The client's secret is
+// kept under ClientSecretAccount; one in PEM is a key.
+func Credentials(name string, cfg Server, vault oauth.Vault, home string) (oauth.Options, error) {
+	o := oauth.Options{Name: name, URL: cfg.URL, Vault: vault, Home: home, ClientID: cfg.ClientID, Scopes: cfg.Scopes}
+	if cfg.ClientID == "" {
+		return o, nil
+	}
+	secret, _, err := vault.Get(ClientSecretAccount(name))
+	if err != nil {
+		return o, fmt.Errorf("read the client's secret: %w", err)
+	}
+	o.ClientSecret = secret
+	if cfg.Auth == "client_credentials" {
+		grant := oauth.ClientCredentials{ClientID: cfg.ClientID, ClientSecret: secret}
+		if strings.HasPrefix(secret, "-----BEGIN") {
+			grant.ClientSecret, grant.PrivateKey = "", secret
+		}
+		o.Grant = grant
+	}
+	return o, nil
+}
+
+// ClientSecretAccount is where the secret of a server's client is kept.
+func ClientSecretAccount(name string) string { return "mcp." + name + ".client_secret" }
 
 // hasAuthorization reports a header the person configured: then no other
 // credentials are looked for.
