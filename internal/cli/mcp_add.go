@@ -204,7 +204,14 @@ func (r *runner) check(ctx context.Context, home string, a *adding) (bool, error
 		return false, err
 	}
 	if found[0].State == mcp.NeedsLogin {
-		if r.console() == nil && !a.login.noBrowser {
+		console := r.console()
+		if console != nil {
+			err = console.Close() // only whether there is one matters here
+		}
+		if err != nil {
+			return false, err
+		}
+		if console == nil && !a.login.noBrowser {
 			r.errln("It wants you to sign in: coderrr mcp login " + a.name)
 			return true, nil
 		}
