@@ -19,6 +19,12 @@ func MemoryReason(limit string) string {
 		"(raise sandbox.memory_mb, or make the command use less)"
 }
 
+// ProcessReason says that a command was stopped for starting more than limit
+// processes.
+func ProcessReason(limit string) string {
+	return "stopped for having more than " + limit + " processes at once, the sandbox's limit"
+}
+
 // noNetwork are words of programs that failed for lack of a network, in lower
 // case.
 func noNetwork() []string {

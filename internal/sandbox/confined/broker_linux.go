@@ -286,6 +286,7 @@ func (h *host) start(s spec, id int, stdout, stderr *os.File) reply {
 // process1 is the helper as the first process of new namespaces.
 func (h *host) process1(network bool, stdout, stderr, spec, report *os.File) *exec.Cmd {
 	cmd := self("init")
+	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"} // it lives for a few milliseconds of work
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.ExtraFiles = []*os.File{spec, report}
 	if h.idmap != nil {

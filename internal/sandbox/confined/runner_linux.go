@@ -136,11 +136,15 @@ func (r *Runner) Run(ctx context.Context, p sandbox.Process) (sandbox.Exit, erro
 func (r *Runner) outcome(why string, state *os.ProcessState, waitErr error) (sandbox.Exit, error) {
 	killed := sandbox.Exit{Code: -1}
 	memory, isMemory := strings.CutPrefix(why, reportMemory)
+	many, isMany := strings.CutPrefix(why, reportMany)
 	switch {
 	case why == reportStopped:
 		return killed, nil
 	case isMemory:
 		killed.Reason = sandbox.MemoryReason(memory)
+		return killed, nil
+	case isMany:
+		killed.Reason = sandbox.ProcessReason(many)
 		return killed, nil
 	case why != "":
 		return killed, fmt.Errorf("%w: %s", sandbox.ErrUnavailable, why)

@@ -165,7 +165,7 @@ func TestS07TreeStaysTheSameOnACopy(t *testing.T) {
 					}
 				}
 				if strings.Contains(line, ":|:") || strings.Contains(line, "f | f") {
-					continue // R02: these tiers cannot bound processes, for root not at all; it would take the machine down
+					continue // R02: without a process namespace a bomb is only found by looking, see TestR02ManyOnACopy
 				}
 				if os.Getenv("CI") != "true" && i%8 != 0 {
 					continue
@@ -247,6 +247,22 @@ func TestLimitsOnACopy(t *testing.T) {
 			res := run(t, s, "head -c 20G /dev/zero | tail", true)
 			require.Contains(t, res.Reason, "out of memory", res.Output)
 			require.NotZero(t, run(t, s, "yes > x", true).ExitCode, "one file has a limit")
+		})
+	}
+}
+
+// R02: too many processes are found and ended together. Their number is
+// bounded here, for root has no limit in the kernel.
+func TestR02ManyOnACopy(t *testing.T) {
+	for tier, kind := range kinds(t) {
+		t.Run(tier, func(t *testing.T) {
+			mark := marker(30 + int(kind))
+			s := openCopy(t, t.TempDir(), kind)
+			begun := time.Now()
+			res := run(t, s, "i=0; while [ $i -lt 200 ]; do i=$((i+1)); sleep "+mark+" & done; wait", true)
+			require.NotZero(t, res.ExitCode)
+			require.Less(t, time.Since(begun), 10*time.Second)
+			requireNone(t, mark)
 		})
 	}
 }

@@ -261,15 +261,19 @@ func (s *spec) cache(b bind, dst string) error {
 // 255 bytes and read some characters their own way, so all names are relative
 // to the stage.
 func (s *spec) overlay(src, upper, work, dst string) error {
-	lower := filepath.Join(s.Stage, "lower")
-	if err := bindMount(src, lower, bindOptions{idmap: s.idmap()}); err != nil {
+	// It stays mounted until the old root goes: taking it away alone waits for
+	// all processors each time.
+	lower := filepath.Join("lower", cacheName(src))
+	if err := os.MkdirAll(filepath.Join(s.Stage, lower), 0o755); err != nil {
+		return fmt.Errorf("setting up the overlay of %s: %w", src, err)
+	}
+	if err := bindMount(src, filepath.Join(s.Stage, lower), bindOptions{idmap: s.idmap()}); err != nil {
 		return err
 	}
-	defer func() { _ = unix.Unmount(lower, unix.MNT_DETACH) }()
 	if err := os.Chdir(s.Stage); err != nil {
 		return fmt.Errorf("setting up the overlay of %s: %w", src, err)
 	}
-	o := overlay{src: src, lower: "lower", user: !s.Root}
+	o := overlay{src: src, lower: lower, user: !s.Root}
 	var err1, err2 error
 	o.upper, err1 = filepath.Rel(s.Stage, upper)
 	o.work, err2 = filepath.Rel(s.Stage, work)
@@ -365,9 +369,6 @@ func (s *spec) start() (int, error) {
 	if err := fence.Seccomp(fence.Calls{}); err != nil {
 		return 0, err
 	}
-	// A signal that a command sends to process 1 must not end it, and a signal
-	// that is ignored would be ignored by commands too.
-	signal.Notify(make(chan os.Signal, 1))
 	attr := &syscall.ProcAttr{Dir: s.Workspace, Env: s.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}}
 	if s.Root {
 		attr.Sys.Credential = &syscall.Credential{Uid: sandboxUID, Gid: sandboxUID}
@@ -376,6 +377,10 @@ func (s *spec) start() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("starting /bin/sh: %w", err)
 	}
+	// A signal that a command sends to process 1 must not end it. Only now, for
+	// what is ignored before is ignored by the command too.
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
+		unix.SIGPIPE, unix.SIGPROF, unix.SIGVTALRM, unix.SIGIO, unix.SIGPWR, unix.SIGXCPU, unix.SIGXFSZ, unix.SIGSYS)
 	// A command's end of output must not wait for process 1.
 	closeAll([]int{0, 1, 2})
 	for {

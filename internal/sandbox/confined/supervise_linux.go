@@ -69,10 +69,21 @@ func supervise() int {
 		break
 	}
 	w.killAll()
+	reapAll()
 	if why := w.why.Load(); why != nil {
 		return report(errors.New(*why))
 	}
 	return code
+}
+
+// reapAll waits for what was killed: until then it counts against the user's
+// number of processes, and not every machine's process 1 is quick to do it.
+func reapAll() {
+	for {
+		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && !errors.Is(err, syscall.EINTR) {
+			return
+		}
+	}
 }
 
 func exitCode(ws syscall.WaitStatus) int {
@@ -126,16 +137,24 @@ func (w *warden) untilGone(life *os.File) {
 	w.killAll()
 }
 
+// untilTooLarge bounds what the kernel bounds for nobody, or not for root: the
+// memory of all processes together, and their number.
 func (w *warden) untilTooLarge() {
 	limit := int64(w.spec.MemoryMB) << 20
-	for limit > 0 {
+	for {
 		time.Sleep(guardInterval)
-		if procs.Memory(w.below(), limit) > limit {
-			why := reportMemory + strconv.Itoa(w.spec.MemoryMB)
-			w.why.CompareAndSwap(nil, &why)
-			w.killAll()
-			return
+		list, why := w.below(), ""
+		switch {
+		case w.spec.Processes > 0 && len(list) > w.spec.Processes:
+			why = reportMany + strconv.Itoa(w.spec.Processes)
+		case limit > 0 && procs.Memory(list, limit) > limit:
+			why = reportMemory + strconv.Itoa(w.spec.MemoryMB)
+		default:
+			continue
 		}
+		w.why.CompareAndSwap(nil, &why)
+		w.killAll()
+		return
 	}
 }
 
@@ -143,6 +162,7 @@ func (w *warden) untilTooLarge() {
 const (
 	reportStopped = "\x00stopped"
 	reportMemory  = "\x00memory"
+	reportMany    = "\x00many"
 )
 
 func (w *warden) below() []procs.Proc {
@@ -155,20 +175,8 @@ func (w *warden) below() []procs.Proc {
 	return all
 }
 
-// killAll kills every descendant until there is none. New ones made meanwhile
-// are orphans of this process and found in the next round.
-func (w *warden) killAll() {
-	for range 1000 {
-		left := w.below()
-		if len(left) == 0 {
-			return
-		}
-		for _, p := range left {
-			_ = unix.Kill(p.PID, unix.SIGKILL)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
+// killAll kills every descendant until there is none.
+func (w *warden) killAll() { procs.End(w.below) }
 
 // fenceStage gives up rights and becomes the command.
 func fenceStage() int {
@@ -189,7 +197,9 @@ func (s *fenceSpec) exec() error {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("900"), 0o644)
 	limits := fence.Limits{FileSize: int64(s.FileMB) << 20}
 	if s.Processes > 0 {
-		limits.Processes = procs.Threads(os.Getuid()) + s.Processes
+		// The supervisor counts exactly; this is for what is faster than it. The
+		// kernel counts the user's other processes too, and those just ended.
+		limits.Processes = procs.Threads(os.Getuid()) + 4*s.Processes
 	}
 	if err := errors.Join(
 		unix.CloseRange(fdSpec, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC),

@@ -6,12 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Proc is a living process as /proc shows it.
 type Proc struct {
-	PID, Parent, Session int
-	Start                string // in clock ticks since boot; with PID it is unique
+	PID, Parent, Group, Session int
+	Start                       string // in clock ticks since boot; with PID it is unique
 }
 
 // List returns the living processes that are visible here; zombies are left out.
@@ -50,6 +53,7 @@ func Get(pid int) (Proc, bool) {
 	}
 	p := Proc{PID: pid, Start: f[19]}
 	p.Parent, _ = strconv.Atoi(f[1])
+	p.Group, _ = strconv.Atoi(f[2])
 	p.Session, _ = strconv.Atoi(f[3])
 	return p, true
 }
@@ -68,6 +72,30 @@ func Below(all []Proc, root int, also func(Proc) bool) []Proc {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(p Proc) bool { return !mine[p.PID] })
+}
+
+// End kills what list returns until it returns nothing. Whole process groups go
+// first, for the kernel kills a group at once while one by one a fork bomb is
+// faster; groups of the caller's own session are left alone.
+func End(list func() []Proc) {
+	own, _ := Get(os.Getpid())
+	for range 2000 {
+		left := list()
+		if len(left) == 0 {
+			return
+		}
+		groups := map[int]bool{}
+		for _, p := range left {
+			if p.Session != own.Session && p.Group > 1 && !groups[p.Group] {
+				groups[p.Group] = true
+				_ = unix.Kill(-p.Group, unix.SIGKILL)
+			}
+		}
+		for _, p := range left {
+			_ = unix.Kill(p.PID, unix.SIGKILL)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // Memory returns the bytes of memory that belong to the processes alone, and

@@ -78,13 +78,19 @@ func (w *watch) run(ctx context.Context, done <-chan struct{}) {
 			w.killAll()
 			return
 		case <-tick.C:
-			rss := w.observe()
-			if limit := int64(w.process.MemoryMB) << 20; limit > 0 && rss > limit {
-				w.killed = true
+			n, memory := w.observe()
+			limit := int64(w.process.MemoryMB) << 20
+			switch {
+			case n > maxProcesses:
+				w.reason = sandbox.ProcessReason(strconv.Itoa(maxProcesses))
+			case limit > 0 && memory > limit:
 				w.reason = sandbox.MemoryReason(strconv.Itoa(w.process.MemoryMB))
-				w.killAll()
-				return
+			default:
+				continue
 			}
+			w.killed = true
+			w.killAll()
+			return
 		}
 	}
 }

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,8 +28,9 @@ func awaitExit(pid int) {
 }
 
 // observe remembers the command's processes, so that one that leaves its
-// session and its parent is still found, and returns their memory in bytes.
-func (w *watch) observe() int64 {
+// session and its parent is still found, and returns their number and their
+// memory in bytes.
+func (w *watch) observe() (n int, memory int64) {
 	ours := w.ours()
 	for _, p := range ours {
 		if w.known == nil {
@@ -40,29 +38,23 @@ func (w *watch) observe() int64 {
 		}
 		w.known[p.PID] = p.Start
 	}
-	return procs.Memory(ours, int64(w.process.MemoryMB)<<20)
+	return len(ours), procs.Memory(ours, int64(w.process.MemoryMB)<<20)
 }
 
-// killAll kills the command and all it started, and returns when they are gone
-// or when it cannot find more.
+// maxProcesses bounds a fork bomb.
+const maxProcesses = 2048
+
+// killAll kills the command and all it started, and returns when they are gone.
 func (w *watch) killAll() {
-	for range 200 {
-		_ = unix.Kill(-w.pid, unix.SIGKILL)
-		left := w.ours()
-		left = slices.DeleteFunc(left, func(p procs.Proc) bool { return p.PID == w.pid })
-		if len(left) == 0 {
-			return
-		}
-		for _, p := range left {
-			_ = unix.Kill(p.PID, unix.SIGKILL)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
+	_ = unix.Kill(-w.pid, unix.SIGKILL)
+	procs.End(func() []procs.Proc {
+		return slices.DeleteFunc(w.ours(), func(p procs.Proc) bool { return p.PID == w.pid })
+	})
 }
 
 // ours lists the living processes that belong to the command: its descendants,
-// its session, those seen before, and those that carry its private home in
-// their environment or work in its directories.
+// its session, those seen before, and those that carry its private TMPDIR in
+// their environment.
 func (w *watch) ours() []procs.Proc {
 	return procs.Below(procs.List(), w.pid, func(p procs.Proc) bool {
 		return p.Session == w.pid || w.known[p.PID] == p.Start || w.marked(p.PID)
@@ -74,17 +66,8 @@ func (w *watch) marked(pid int) bool {
 		return false
 	}
 	dir := "/proc/" + strconv.Itoa(pid)
-	if cwd, err := os.Readlink(dir + "/cwd"); err == nil && within(cwd, w.process.Dir, w.process.Temp) {
-		return true
-	}
 	env, err := os.ReadFile(dir + "/environ")
 	return err == nil && slices.ContainsFunc(bytes.Split(env, []byte{0}), func(v []byte) bool {
 		return string(v) == "TMPDIR="+w.process.Temp
-	})
-}
-
-func within(path string, dirs ...string) bool {
-	return slices.ContainsFunc(dirs, func(d string) bool {
-		return path == d || strings.HasPrefix(path, d+string(filepath.Separator))
 	})
 }
