@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/guidance"
 	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/session"
 	"github.com/coderrr/coderrr/internal/skills"
@@ -21,7 +22,7 @@ func (a *App) tools(o *session.Options, servers servers) {
 	files := fstools.Options{Root: o.Root, Seen: seen, History: o.History}
 	o.Files = fstools.NewCommitter(files)
 	o.Sources = func(s *session.Session) []tools.Source {
-		all := tools.Fixed(search.Tools(o.Root, seen))
+		all := guided(search.Tools(o.Root, seen), guidance.NewNested(o.Root), o.Log)
 		all = append(all, fstools.Tools(files)...)
 		all = append(all, sys.Tools(a.system(s, o))...)
 		if servers.manager == nil {

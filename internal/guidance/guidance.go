@@ -1,6 +1,6 @@
-// Package guidance finds what a project tells agents: AGENTS.md, or CLAUDE.md where
-// there is none, in the workspace and in the folders above it up to the root of
-// its git repository, and the user's own file. Its one rule: what it reads is data,
+// Package guidance finds what a project tells agents: AGENTS.md, or the file of
+// another agent where there is none, in the workspace, in the folders above it up
+// to the root of its git repository and in those below it, and the user's own file. Its one rule: what it reads is data,
 // bounded in size, with hidden characters made visible, from regular files only.
 package guidance
 
@@ -34,8 +34,10 @@ type Doc struct {
 	Note string
 }
 
-// names are the files looked for in a folder; the first that is there is used.
-func names() []string { return []string{"AGENTS.md", "CLAUDE.md"} }
+// Names are the files looked for in a folder; the first that is there is used.
+func Names() []string {
+	return []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md"}
+}
 
 // Load returns the guidance for a workspace, from the general to the near: the
 // user's file (an absolute path, "" for none), the folders from the root of the
@@ -68,7 +70,7 @@ func Load(ctx context.Context, root *workspace.Root, user string) (docs []Doc, w
 // passed over if another can.
 func first(read func(string) (file, error)) (string, file, error) {
 	found, failed := "", error(fs.ErrNotExist)
-	for _, name := range names() {
+	for _, name := range Names() {
 		f, err := read(name)
 		if err == nil {
 			return name, f, nil
