@@ -442,3 +442,32 @@ func TestBudgetClock(t *testing.T) {
 		require.InDelta(t, 1.5, *b.Total().CostUSD, 1e-9)
 	})
 }
+
+// TestRepeatedCallIDs: a provider that gives two calls one id, in a turn and across
+// turns, gets results that belong to the right call.
+func TestRepeatedCallIDs(t *testing.T) {
+	use := func(text string) llm.ToolUse {
+		return llm.ToolUse{ID: "0", Name: "echo", Input: json.RawMessage(`{"text":"` + text + `"}`)}
+	}
+	answer := func(blocks ...llm.Block) turn {
+		return turn{done: llm.Done{Message: llm.Message{Role: llm.Assistant, Blocks: blocks}, Stop: llm.StopToolUse}}
+	}
+	nameless := use("d")
+	nameless.ID = ""
+	r := newRig(answer(use("a"), use("b")), answer(use("c"), nameless), say("done"))
+	_, err := agent.New(r.opts).Run(t.Context())
+	require.NoError(t, err)
+	var started, finished []string
+	for _, e := range r.log.Events(0) {
+		switch p := e.Data.(type) {
+		case event.ToolStarted:
+			started = append(started, p.ID)
+		case event.ToolFinished:
+			finished = append(finished, p.ID+" "+p.Content)
+		}
+	}
+	require.Equal(t, []string{"0", "0-2", "0-3", "call-2"}, started)
+	require.Equal(t, []string{"0 echo: a", "0-2 echo: b", "0-3 echo: c", "call-2 echo: d"}, finished)
+	rebuilt, _ := agent.Rebuild(r.log.Events(0), func(llm.ToolUse) string { return "lost" })
+	require.Empty(t, cmp.Diff(r.talk.Messages(), rebuilt), "a resume finds the same pairs")
+}

@@ -34,6 +34,7 @@ func (l *Loop) ask(ctx context.Context) (llm.Done, error) {
 	}
 	if len(done.Message.Blocks) > 0 {
 		done.Message.Role = llm.Assistant
+		done.Message = l.o.Talk.distinct(done.Message)
 		l.o.Talk.AddFrom(done.Message, m)
 	}
 	l.spend(m, done.Usage, "")

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -57,6 +58,33 @@ func join(ms []llm.Message, m llm.Message) []llm.Message {
 		return append(ms[:n-1:n-1], llm.Message{Role: llm.User, Blocks: blocks})
 	}
 	return append(ms, m)
+}
+
+// distinct gives every call an id that no call before it has: results, questions
+// and the log go by it. Adapters do this for what their provider sends; here it
+// holds whoever answers. Calls of one answer keep their order and their results.
+func (t *Talk) distinct(m llm.Message) llm.Message {
+	taken := map[string]bool{}
+	for _, old := range t.messages {
+		for _, u := range llm.ToolUses(old) {
+			taken[u.ID] = true
+		}
+	}
+	blocks := append(llm.Blocks(nil), m.Blocks...)
+	for i, b := range blocks {
+		u, ok := b.(llm.ToolUse)
+		if !ok {
+			continue
+		}
+		id := u.ID
+		for n := 2; id == "" || taken[id]; n++ {
+			id = fmt.Sprintf("%s-%d", cmp.Or(u.ID, "call"), n)
+		}
+		taken[id], u.ID = true, id
+		blocks[i] = u
+	}
+	m.Blocks = blocks
+	return m
 }
 
 func (t *Talk) nextTurn() int {
