@@ -133,9 +133,7 @@ func (s *Set) Call(ctx context.Context, use llm.ToolUse) (res Result) {
 	if ctx.Err() != nil {
 		return Fail("stopped before it began")
 	}
-	ctx = WithCall(ctx, Call{ID: use.ID, Output: func(stream, text string) {
-		s.o.Log.Append(event.ToolOutput{ID: use.ID, Stream: stream, Text: text})
-	}})
+	ctx = WithCall(ctx, Call{ID: use.ID, Output: live(s.o.Log, use.ID)})
 	if w, ok := tool.(Proposer); ok {
 		return s.write(ctx, w, use)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -332,4 +333,31 @@ func TestNewSetNeedsGateAndLog(t *testing.T) {
 func TestWritesWithoutFiles(t *testing.T) {
 	s, _ := set(tools.Options{Mode: policy.Execution, Sources: fixed(toolstest.Put(toolstest.NewFiles(nil)))})
 	require.Equal(t, "no files can be changed here", s.Call(t.Context(), put("a", "b")).Content)
+}
+
+// TestR18LiveOutputIsBounded: a command that prints without end fills neither the
+// log nor memory; what is left out is said once, and the result is whole.
+func TestR18LiveOutputIsBounded(t *testing.T) {
+	for name, chunk := range map[string]string{"large pieces": strings.Repeat("x", 64<<10), "single letters": "x", "runes": strings.Repeat("é", 5_000) + "x"} {
+		loud := &toolstest.Tool{Name: "loud", Kind: policy.System, Do: func(ctx context.Context, _ json.RawMessage) tools.Result {
+			out := tools.CallOf(ctx).Output
+			for range (16 << 20) / max(len(chunk), 256) {
+				out("stdout", chunk)
+			}
+			return tools.Result{Content: "quiet now"}
+		}}
+		s, log := set(tools.Options{Mode: policy.Planning, Sources: fixed(loud)})
+		require.Equal(t, "quiet now", s.Call(t.Context(), use("loud", "{}")).Content, name)
+		size, count, said := 0, 0, 0
+		for _, e := range log.Events(0) {
+			if o, ok := e.Data.(event.ToolOutput); ok {
+				require.True(t, utf8.ValidString(o.Text), name)
+				size, count = size+len(o.Text), count+1
+				said += strings.Count(o.Text, "not shown")
+			}
+		}
+		require.LessOrEqual(t, size, 1<<20+200, name)
+		require.LessOrEqual(t, count, 10_001, name)
+		require.Equal(t, 1, said, name)
+	}
 }
