@@ -106,7 +106,7 @@ func part(t *testing.T, address, key string) string {
 // The whole leg over loopback, with an opener that is given. M23: the page shows
 // nothing of what it was sent. M25: a free port on 127.0.0.1. An answer to another
 // request does not end it.
-func TestRun(t *testing.T) {
+func TestM23LoopbackLeg(t *testing.T) {
 	var shown []string
 	v, err := begin(t, Options{
 		Timeout: 10 * time.Second,

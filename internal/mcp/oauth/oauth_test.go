@@ -231,7 +231,7 @@ func TestM22Endpoints(t *testing.T) {
 	require.NotContains(t, p.address, " ")
 }
 
-// M27 and M07: a token goes to exactly its server.
+// M27: a token goes to exactly its server.
 func TestM27Audience(t *testing.T) {
 	w := newWorld(t)
 	s := w.source(t, nil, nil)
@@ -248,8 +248,16 @@ func TestM27Audience(t *testing.T) {
 		require.False(t, seen[Account(at)], at)
 		seen[Account(at)] = true
 	}
+}
+
+// M07: a server that is pointed elsewhere, under the same name, has no token there.
+func TestM07Repointed(t *testing.T) {
+	w := newWorld(t)
+	s := w.source(t, nil, nil)
+	w.put(t, s, func(cur *session) { cur.Expiry = time.Time{} })
 	moved := w.source(t, nil, func(o *Options) { o.Vault, o.URL = s.o.Vault, w.URL+"/other" })
 	require.Empty(t, signed(t, moved, w.URL+"/other"))
+	require.Equal(t, "Bearer t0", signed(t, s, w.URL+"/mcp"))
 }
 
 // M29 and row 52: only what was named is asked for.
