@@ -57,6 +57,13 @@ type Options struct {
 	Queued func() []string
 	// Halt is asked before each turn; a non-empty answer ends the loop.
 	Halt func() string
+	// Summary is who sums up a conversation that got too long; nil is Model.
+	Summary func() Model
+	// Memory tells a model that lost the beginning where else it can look.
+	Memory func() string
+	// Compact is asked before each turn whether the person wants a shorter
+	// conversation; it answers true once for each wish.
+	Compact func() bool
 }
 
 // Result is how a loop ended.
@@ -72,8 +79,9 @@ type Result struct {
 type Loop struct {
 	o     Options
 	turns int
-	cut   int // answers in a row that were cut at the token limit
-	bad   int // calls in a row that the provider could not read
+	cut   int  // answers in a row that were cut at the token limit
+	long  bool // the last call failed because the prompt was too long
+	bad   int  // calls in a row that the provider could not read
 	guard guard
 }
 
@@ -87,6 +95,15 @@ func New(o Options) *Loop {
 	}
 	if o.Halt == nil {
 		o.Halt = func() string { return "" }
+	}
+	if o.Summary == nil {
+		o.Summary = o.Model
+	}
+	if o.Memory == nil {
+		o.Memory = func() string { return "" }
+	}
+	if o.Compact == nil {
+		o.Compact = func() bool { return false }
 	}
 	return &Loop{o: o}
 }
@@ -106,7 +123,7 @@ func (l *Loop) Run(ctx context.Context) (Result, error) {
 			if ctx.Err() != nil {
 				return Result{Stop: Cancelled}, nil
 			}
-			again, err := l.recover(err)
+			again, err := l.recover(ctx, err)
 			if err != nil {
 				return Result{}, err
 			}
@@ -142,20 +159,23 @@ func (l *Loop) before(ctx context.Context) (Result, bool, error) {
 	for _, text := range l.o.Queued() {
 		l.o.Talk.Say(text)
 	}
+	if l.o.Compact() && !l.compact(ctx) {
+		l.o.Log.Append(event.Notice{Level: "info", Kind: "compaction", Text: "There is nothing to shorten: the conversation is short."})
+	}
 	return Result{}, false, nil
 }
 
 // recover decides what a failed call means. again is true when the conversation
 // was mended and the call can be repeated.
-func (l *Loop) recover(err error) (again bool, _ error) {
+func (l *Loop) recover(ctx context.Context, err error) (again bool, _ error) {
 	var e *llm.Error
 	if !errors.As(err, &e) {
 		return false, err
 	}
 	switch e.Kind {
 	case llm.KindContextLength:
-		if freed := l.o.Talk.Shrink(); freed > 0 {
-			l.o.Log.Append(event.ContextChanged{What: "compaction", Name: "tool results", Detail: fmt.Sprintf("the prompt was too long: %d bytes of old tool results were left out", freed)})
+		if !l.long && l.tooLong(ctx, e) {
+			l.long = true
 			return true, nil
 		}
 	case llm.KindBadToolCall:
@@ -169,7 +189,7 @@ func (l *Loop) recover(err error) (again bool, _ error) {
 
 // after runs the calls of an answer and decides whether to go on.
 func (l *Loop) after(ctx context.Context, done llm.Done) (Result, bool) {
-	l.bad = 0
+	l.bad, l.long = 0, false
 	text := llm.TextOf(done.Message)
 	uses := llm.ToolUses(done.Message)
 	if done.Stop == llm.StopMaxTokens {
@@ -185,7 +205,7 @@ func (l *Loop) after(ctx context.Context, done llm.Done) (Result, bool) {
 	case len(uses) > 0:
 		return l.call(ctx, uses, done)
 	case done.Stop == llm.StopMaxTokens:
-		l.o.Talk.Say(cutNote(done))
+		l.o.Talk.Tell(cutNote(done))
 		return Result{}, false
 	case done.Stop == llm.StopPause:
 		return Result{}, false

@@ -19,14 +19,9 @@ func (l *Loop) ask(ctx context.Context) (llm.Done, error) {
 	l.o.Log.Append(event.TurnStarted{Turn: turn})
 	stop := l.o.Budget.Start()
 	defer stop()
-	if why := l.o.Talk.shrinkTo(m.Info.ContextTokens); why != "" {
-		l.o.Log.Append(event.ContextChanged{What: "compaction", Name: "tool results", Detail: why})
-	}
+	l.makeRoom(ctx, m)
 	show := &shower{log: l.o.Log}
-	done, err := llm.Collect(m.Provider.Stream(ctx, llm.Request{
-		Model: m.Name, System: l.o.System(), Messages: l.o.Talk.Messages(), Tools: l.o.Set.Specs(),
-		MaxTokens: l.o.MaxTokens, Temperature: l.o.Temperature, Effort: m.Effort,
-	}), show.delta)
+	done, err := llm.Collect(m.Provider.Stream(ctx, l.request(m)), show.delta)
 	show.end()
 	if err != nil {
 		l.failed(ctx, m, show, turn, err)
@@ -37,9 +32,18 @@ func (l *Loop) ask(ctx context.Context) (llm.Done, error) {
 		done.Message = l.o.Talk.distinct(done.Message)
 		l.o.Talk.AddFrom(done.Message, m)
 	}
+	l.o.Talk.used(done.Usage)
 	l.spend(m, done.Usage, "")
 	l.o.Log.Append(event.TurnFinished{Turn: turn, StopReason: done.Stop})
 	return done, nil
+}
+
+// request is the next call.
+func (l *Loop) request(m Model) llm.Request {
+	return llm.Request{
+		Model: m.Name, System: l.o.System(), Messages: l.o.Talk.Messages(), Tools: l.o.Set.Specs(),
+		MaxTokens: l.o.MaxTokens, Temperature: l.o.Temperature, Effort: m.Effort,
+	}
 }
 
 // failed keeps what was shown before the call broke.

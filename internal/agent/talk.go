@@ -16,6 +16,15 @@ type Talk struct {
 	log      *event.Log
 	messages []llm.Message
 	turn     int
+	said     string // the person's last words
+	limit    int64  // window that the provider named for limitOf, 0 for none
+	limitOf  string
+
+	// counted is how many tokens the provider counted for the first n messages, 0
+	// for unknown.
+	counted int64
+	n       int
+	useless int // compactions in a row that did not help
 }
 
 // NewTalk returns a conversation that starts with past messages.
@@ -27,8 +36,12 @@ func NewTalk(log *event.Log, past []llm.Message, turn int) *Talk {
 // only.
 func (t *Talk) Messages() []llm.Message { return t.messages }
 
+// Heard notes the person's last words, which no compaction drops.
+func (t *Talk) Heard(text string) { t.said = text }
+
 // Say adds text from the person and shows it.
 func (t *Talk) Say(text string) {
+	t.Heard(text)
 	t.log.Append(event.UserMessage{Text: text})
 	t.Tell(text)
 }
@@ -100,6 +113,8 @@ func Rebuild(events []event.Event, lost func(llm.ToolUse) string) (messages []ll
 		switch p := e.Data.(type) {
 		case event.MessageAdded:
 			messages = join(messages, llm.Message{Role: p.Role, Blocks: p.Blocks})
+		case event.ContextChanged:
+			messages = again(messages, p)
 		case event.TurnStarted:
 			turns = max(turns, p.Turn)
 		}
@@ -160,11 +175,31 @@ const keepResults = 6
 // minResult is the size below which leaving a result out is not worth it.
 const minResult = 512
 
+// again does a stored compaction once more: it gives the same conversation.
+func again(messages []llm.Message, p event.ContextChanged) []llm.Message {
+	switch {
+	case p.What != "compaction":
+	case p.Name == stepSummary && p.Summary != "":
+		return compacted(messages, p.Summary, p.Kept)
+	case p.Name == stepResults:
+		shrink(messages)
+	}
+	return messages
+}
+
 // Shrink leaves out the bodies of older tool results, which can be had again by
 // calling the tool, and returns how many bytes that freed. The log keeps them.
 func (t *Talk) Shrink() int {
+	freed := shrink(t.messages)
+	if freed > 0 {
+		t.counted = 0
+	}
+	return freed
+}
+
+func shrink(messages []llm.Message) int {
 	var at []struct{ m, b int }
-	for i, m := range t.messages {
+	for i, m := range messages {
 		for j, b := range m.Blocks {
 			if r, ok := b.(llm.ToolResult); ok && len(r.Content) > minResult {
 				at = append(at, struct{ m, b int }{i, j})
@@ -176,54 +211,52 @@ func (t *Talk) Shrink() int {
 	}
 	freed := 0
 	for _, p := range at[:len(at)-keepResults] {
-		m := t.messages[p.m]
+		m := messages[p.m]
 		r := m.Blocks[p.b].(llm.ToolResult)
 		short := fmt.Sprintf("[%d bytes of %s's result were left out to save room; call it again if they are needed]", len(r.Content), r.Name)
 		freed += len(r.Content) - len(short)
 		r.Content, r.Images = short, nil
 		blocks := append(llm.Blocks(nil), m.Blocks...)
 		blocks[p.b] = r
-		t.messages[p.m] = llm.Message{Role: m.Role, Blocks: blocks}
+		messages[p.m] = llm.Message{Role: m.Role, Blocks: blocks}
 	}
 	return freed
 }
 
-// shrinkTo shrinks when the next request would fill most of the window. It returns
-// what was done in words, or "".
-func (t *Talk) shrinkTo(window int64) string {
-	const most = 0.8
-	if window <= 0 {
-		return ""
+// used notes what the provider counted for the conversation as it is now.
+func (t *Talk) used(u llm.Usage) {
+	if u.Known {
+		t.counted, t.n = u.TotalInput()+u.Output, len(t.messages)
 	}
-	need := t.Estimate()
-	if float64(need) < most*float64(window) {
-		return ""
-	}
-	if freed := t.Shrink(); freed > 0 {
-		return fmt.Sprintf("the conversation filled about %d%% of the model's window: %d bytes of old tool results were left out", need*100/window, freed)
-	}
-	return ""
 }
 
-// Estimate guesses the tokens of the conversation: four bytes each.
-func (t *Talk) Estimate() int64 {
-	const bytesPerToken = 4
-	var n int64
-	for _, m := range t.messages {
-		for _, b := range m.Blocks {
-			switch b := b.(type) {
-			case llm.ToolResult:
-				n += int64(len(b.Content))
-			case llm.Text:
-				n += int64(len(b.Text))
-			case llm.ToolUse:
-				n += int64(len(b.Input))
-			case llm.Thinking:
-				n += int64(len(b.Text))
-			}
-		}
+// size is how many tokens req holds: what the provider counted, and an estimate of
+// what is new since.
+func (t *Talk) size(req llm.Request) int64 {
+	if t.counted == 0 || t.n > len(t.messages) {
+		return llm.EstimateTokens(req)
 	}
-	return n / bytesPerToken
+	n := t.counted
+	for _, m := range t.messages[t.n:] {
+		n += llm.EstimateMessage(m)
+	}
+	return n
+}
+
+// refused notes the limit that a provider named when it refused a prompt.
+func (t *Talk) refused(m Model, limit int64) {
+	if limit > 0 {
+		t.limit, t.limitOf = limit, m.Name
+	}
+}
+
+// window is how many tokens the model takes, 0 for unknown. What the provider said
+// when it refused a prompt is newer than what is known of the model.
+func (t *Talk) window(m Model) int64 {
+	if t.limit > 0 && t.limitOf == m.Name && (m.Info.ContextTokens == 0 || t.limit < m.Info.ContextTokens) {
+		return t.limit
+	}
+	return m.Info.ContextTokens
 }
 
 // key identifies a call by what it does, whatever its id.

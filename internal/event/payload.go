@@ -233,6 +233,10 @@ type (
 		What   string `json:"what"`
 		Name   string `json:"name"`
 		Detail string `json:"detail"`
+		// Summary replaces the conversation except for its last Kept messages
+		// (compaction).
+		Summary string `json:"summary,omitempty"`
+		Kept    int    `json:"kept,omitempty"`
 	}
 	// Notice is something a person should know; Level is info, warning or error.
 	Notice struct {
