@@ -64,7 +64,7 @@ func (a *App) build(ctx context.Context, o cli.SessionOptions) (_ *built, err er
 	opts.Rules = policy.Rules{ConfirmWrites: a.env.Config.Agent.ConfirmWrites}
 	opts.Limits, opts.Budget = a.limits(), a.budget(o)
 	opts.Guidance, opts.Warnings = guidance.Load(ctx, opts.Root, a.userGuidance())
-	opts.Verify = a.verifier(opts, b.models)
+	opts.Verify, opts.Summary = a.verifier(opts, b.models), b.models.helping
 	servers := a.servers(o, opts)
 	if servers.manager != nil {
 		b.own(servers.manager)
@@ -299,6 +299,9 @@ func (b *built) Say(text string) error {
 	b.session.Say(text)
 	return nil
 }
+
+// Compact shortens the conversation before the next turn.
+func (b *built) Compact() { b.session.Compact() }
 
 // SetModel lets another model ([provider/]model) answer from the next turn on. A
 // recording goes on with it.

@@ -22,7 +22,7 @@ func (s *Session) SetModel(ctx context.Context, m agent.Model) {
 	old := s.answers
 	s.answers = m
 	s.mu.Unlock()
-	s.o.Log.Append(event.ContextChanged{What: "model", Name: nameOf(m), Detail: "instead of " + nameOf(old)})
+	s.o.Log.Append(event.ContextChanged{What: "model", Name: m.Name, Detail: "at " + m.Provider.Name() + ", instead of " + nameOf(old)})
 	s.warn(warning)
 }
 
@@ -52,3 +52,28 @@ func (s *Session) warn(text string) {
 }
 
 func nameOf(m agent.Model) string { return m.Provider.Name() + "/" + m.Name }
+
+// Compact shortens the conversation before the next turn.
+func (s *Session) Compact() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shorten = true
+}
+
+// wished takes the wish for a shorter conversation.
+func (s *Session) wished() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wish := s.shorten
+	s.shorten = false
+	return wish
+}
+
+// memory tells a model that lost the beginning of the conversation what is kept
+// outside it.
+func (s *Session) memory() string {
+	if id := s.current(); id != "" {
+		return "The plan is spec " + id + ": read_spec gives its documents, with the status of every task. Files may have changed since they were read."
+	}
+	return "Files may have changed since they were read."
+}

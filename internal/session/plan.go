@@ -72,6 +72,7 @@ func (s *Session) sendBack(text string) {
 		text = "(no comment)"
 	}
 	s.o.Log.Append(event.UserMessage{Text: text})
+	s.talk.Heard(text)
 	s.talk.Tell(prompt.Revise(text))
 }
 
@@ -90,6 +91,7 @@ func (s *Session) loop(set *tools.Set, halt func() string) *agent.Loop {
 		System:    func() string { return s.system(set.Mode()) },
 		MaxTokens: s.o.Limits.MaxTokens, Temperature: s.o.Limits.Temperature,
 		Budget: s.budget, MaxTurns: s.o.Limits.MaxToolTurns, Queued: s.drain, Halt: halt,
+		Summary: s.o.Summary, Memory: s.memory, Compact: s.wished,
 	})
 }
 

@@ -94,6 +94,7 @@ func (s *Session) listing(ctx context.Context) string {
 func (s *Session) restore() {
 	var total event.Usage
 	var phase event.Phase
+	said := ""
 	for _, e := range s.o.Past {
 		switch p := e.Data.(type) {
 		case event.PlanReady:
@@ -116,7 +117,7 @@ func (s *Session) restore() {
 		case event.PhaseChanged:
 			phase = p.Phase
 		case event.UserMessage:
-			s.planned = false
+			s.planned, said = false, p.Text
 			s.sentBack = s.sentBack || phase == event.Awaiting
 			s.told(p.Text)
 		case event.ContextChanged:
@@ -131,6 +132,7 @@ func (s *Session) restore() {
 	}
 	messages, turns := agent.Rebuild(s.o.Past, s.interrupted)
 	s.talk = agent.NewTalk(s.o.Log, messages, turns)
+	s.talk.Heard(said)
 	s.budget.Restore(total, turns)
 	s.ledger.Rebuild(s.o.Past)
 }

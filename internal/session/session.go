@@ -43,6 +43,8 @@ type Options struct {
 	// History holds the pre-images that an undo brings back.
 	History *history.Store
 	Model   agent.Model
+	// Summary is who sums up a conversation that got too long; nil is Model.
+	Summary func() agent.Model
 	// Sources builds the tools, given the session they act on.
 	Sources func(*Session) []tools.Source
 	// Past is the stored log of a session that is resumed; it is also in Log.
@@ -106,6 +108,7 @@ type Session struct {
 
 	mu        sync.Mutex
 	answers   agent.Model
+	shorten   bool // the person wants a shorter conversation
 	phase     event.Phase
 	rules     policy.Rules
 	accepted  map[string]bool // tasks whose writes are no longer asked for
