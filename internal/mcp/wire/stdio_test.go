@@ -229,12 +229,13 @@ func TestM12KillNine(t *testing.T) {
 		fmt.Printf("child=%s\n", said(t, c, "x", ""))
 		select {}
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP} {
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} { // SIGHUP may be ignored here, and then in the child
 		host := exec.Command(os.Args[0], "-test.run=^TestM12KillNine$", "-test.v")
 		host.Env = append(os.Environ(), "WIRE_HOST=1")
 		out, err := host.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, host.Start())
+		t.Cleanup(func() { _ = host.Process.Kill() })
 		pid := 0
 		buf := make([]byte, 4096)
 		text := ""
