@@ -47,6 +47,7 @@ var layers = map[string]int{
 	"internal/llm/llmtest":      1,
 	"internal/llm/schema":       1,
 	"internal/llm/wire":         1,
+	"internal/line":             1,
 	"internal/markdown":         1,
 	"internal/mcp/wire":         1,
 	"internal/prompt":           1,

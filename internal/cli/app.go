@@ -53,6 +53,10 @@ type Parts interface {
 	// Guidance lists what the project's and the person's files tell agents, from the
 	// general to the near, and warns of files that were not used.
 	Guidance(ctx context.Context) (files []GuidanceFile, warnings []string, err error)
+	// Files lists what a path that begins with prefix can go on to, folders with a
+	// slash at their end; for a name alone, also files of that name further down.
+	// What is ignored is left out. It gives up early in a big tree.
+	Files(ctx context.Context, prefix string) ([]string, error)
 	// ToolSpecs lists the built-in tools with their schemas, per mode name.
 	ToolSpecs(ctx context.Context) (map[string][]tools.Spec, error)
 }

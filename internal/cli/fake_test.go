@@ -214,6 +214,16 @@ func (fakeSkills) Show(_ context.Context, name string) (string, error) {
 
 func (a *fakeApp) Skills(context.Context) (Skills, error) { return fakeSkills{}, nil }
 
+func (a *fakeApp) Files(_ context.Context, prefix string) ([]string, error) {
+	var out []string
+	for _, f := range []string{"main.go", "main_test.go", "docs/"} {
+		if strings.HasPrefix(f, prefix) {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
 func (a *fakeApp) Guidance(context.Context) ([]GuidanceFile, []string, error) {
 	return []GuidanceFile{{Path: "AGENTS.md", Note: "1 kB \x1b[2J"}}, []string{"CLAUDE.md was not used."}, nil
 }

@@ -294,6 +294,55 @@ func TestREPLSession(t *testing.T) {
 	require.Contains(t, string(history), "greet")
 }
 
+// Commands, files and what was typed before are completed and found; the status
+// line names model and sandbox.
+func TestREPLCompletion(t *testing.T) {
+	for _, cols := range []uint16{20, 40, 80, 200} {
+		s := start(t, nil)
+		require.NoError(t, pty.Setsize(s.master, &pty.Winsize{Rows: 24, Cols: cols}))
+		s.expect("plan first")
+		s.expect("› ")
+		s.types("/memo\t\r")
+		s.expect("AGENTS.md")
+		s.expect("› ")
+		s.types("fix @main_\t\r")
+		s.expect("/?] ")
+		s.types("y\n")
+		s.expect("Did \"fix")
+		s.expect("@main_test.go\"")
+		s.expect("› ")
+		s.types("\x12@main\r")
+		s.expect("/?] ")
+		s.types("n\n")
+		s.expect("Declined")
+		s.expect("› ")
+		s.types("/s\t\x03")
+		s.expect("leaves")
+		s.types("\x04")
+		require.Equal(t, ExitOK, s.code(), s.shown())
+		require.True(t, s.cooked())
+	}
+}
+
+// A terminal set to Windows-1252, and one without colours or abilities.
+func TestREPLWindows1252(t *testing.T) {
+	for _, extra := range [][]string{{"LANG=de_DE.CP1252"}, {"NO_COLOR=1", "TERM=dumb"}} {
+		s := start(t, extra)
+		s.expect("> ")
+		end := "\r"
+		if len(extra) > 1 {
+			end = "\n"
+		}
+		s.types("caf\xe9 f\xfcr \x80 5" + end)
+		s.expect("/?] ")
+		s.types("y\n")
+		s.expect("Did \"café für € 5\"")
+		s.expect("> ")
+		s.types("/quit" + end)
+		require.Equal(t, ExitOK, s.code(), s.shown())
+	}
+}
+
 // What is typed with a slash while a session runs, and at its question.
 func TestREPLCommandsDuringARun(t *testing.T) {
 	s := start(t, nil)

@@ -62,8 +62,11 @@ func (r *runner) interactive(cmd *cobra.Command) error {
 			return err
 		}
 	}
+	editor := term.Editor{Console: console, Getenv: r.io.Getenv, Environ: r.io.Environ}
 	err = (&term.REPL{
-		Console: console, Style: p.style, History: history, Commands: p.commands(), Request: p.request, Status: p.statusLine,
+		Complete: p.complete,
+		Outside:  func(ctx context.Context, text string) (string, error) { return editor.Text(ctx, "request.md", text) },
+		Console:  console, Style: p.style, History: history, Commands: p.commands(), Request: p.request, Status: p.statusLine,
 		Explain: func(err error) string { return p.style.Error(err.Error(), remedyOf(err)) + "\n" },
 	}).Run(ctx)
 	if saveErr := history.Save(); saveErr != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	lined "github.com/coderrr/coderrr/internal/line"
 )
 
 var (
@@ -43,6 +45,8 @@ type Console struct {
 	stray    func(string)       // gets lines that answer no question
 	editor   *term.Terminal
 	keys     *keys
+	decoder  lined.Decoder
+	ahead    []lined.Key // typed and not yet used
 }
 
 // OpenConsole opens the controlling terminal. Prompts are written to out, which
@@ -186,7 +190,7 @@ func (c *Console) line(ctx context.Context) (string, error) {
 		if i := bytes.IndexByte(c.buf, '\n'); i >= 0 {
 			line := string(c.buf[:i])
 			c.buf = c.buf[i+1:]
-			return strings.TrimSuffix(line, "\r"), nil
+			return lined.Decode(strings.TrimSuffix(line, "\r")), nil
 		}
 		if len(c.buf) > maxTyped {
 			c.buf = nil

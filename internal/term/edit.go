@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// keys is what the line editor reads and writes through: it ends with the
-// context and notices Ctrl-C, which the editor reports as an end of file.
+// keys is what the reader of secrets reads and writes through: it ends with the
+// context and notices Ctrl-C, which the reader reports as an end of file.
 type keys struct {
 	out       io.Writer
 	read      func([]byte) (int, error) // set for each call of the editor
@@ -34,42 +34,6 @@ func (k *keys) Read(p []byte) (int, error) {
 
 // Write implements io.Writer.
 func (k *keys) Write(p []byte) (int, error) { return k.out.Write(p) }
-
-// Edit reads a request with line editing and history. A pasted text may have
-// several lines, and a line that ends in \ goes on. Ctrl-C is ErrInterrupt,
-// Ctrl-D io.EOF.
-func (c *Console) Edit(ctx context.Context, prompt string, history term.History) (string, error) {
-	if err := c.claim(ctx); err != nil {
-		return "", err
-	}
-	defer c.release()
-	if c.dumb {
-		if _, err := io.WriteString(c.out, prompt); err != nil {
-			return "", fmt.Errorf("write the prompt: %w", err)
-		}
-		return c.joined(func(string) (string, bool, error) {
-			line, err := c.line(ctx)
-			return line, false, err
-		})
-	}
-	return c.raw(ctx, func(t *term.Terminal) (string, error) {
-		if history != nil {
-			t.History = history
-		}
-		t.SetBracketedPasteMode(true)
-		defer t.SetBracketedPasteMode(false)
-		return c.joined(func(more string) (string, bool, error) {
-			if t.SetPrompt(prompt); more != "" {
-				t.SetPrompt(more)
-			}
-			line, err := t.ReadLine()
-			if errors.Is(err, term.ErrPasteIndicator) {
-				return line, true, nil
-			}
-			return line, false, err
-		})
-	})
-}
 
 // joined reads lines until one does not go on.
 func (c *Console) joined(next func(more string) (line string, goesOn bool, err error)) (string, error) {

@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// lineMark stands in the file for a line end within one entry.
+const lineMark = "\x1e"
+
 // maxHistory is how many lines are kept.
 const maxHistory = 500
 
@@ -35,7 +38,7 @@ func LoadHistory(path string) *History {
 	scan := bufio.NewScanner(f)
 	scan.Buffer(nil, maxTyped)
 	for scan.Scan() {
-		h.keep(scan.Text())
+		h.keep(strings.ReplaceAll(scan.Text(), lineMark, "\n"))
 	}
 	return h
 }
@@ -78,7 +81,11 @@ func (h *History) Save() error {
 	if err != nil {
 		return fmt.Errorf("save the history: %w", err)
 	}
-	_, err = f.WriteString(strings.Join(h.lines, "\n") + "\n")
+	var text strings.Builder
+	for _, l := range h.lines {
+		text.WriteString(strings.ReplaceAll(l, "\n", lineMark) + "\n")
+	}
+	_, err = f.WriteString(text.String())
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(temp, h.path)
 	}

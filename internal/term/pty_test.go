@@ -495,6 +495,68 @@ func TestREPLKeys(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
+// Keys that go beyond a line: completion, search, new lines, resize, another
+// character set, the person's editor.
+func TestEditingKeys(t *testing.T) {
+	me := sit(t, 40)
+	c := me.console()
+	h := LoadHistory("")
+	h.Add("run all tests")
+	h.Add("write docs")
+	o := Editing{
+		Prompt: "> ", History: h,
+		Complete: func(text []rune, _ int) (int, []string) { return len(text) - 1, []string{"@main.go"} },
+		Outside:  func(_ context.Context, text string) (string, error) { return text + "\nfrom the editor", nil },
+	}
+	before := me.mode()
+	for _, tt := range []struct{ keys, want string }{
+		{"see @\tnow\r", "see @main.go now"},
+		{"\x12all\r", "run all tests"},
+		{"one\x1b\rtwo\r", "one\ntwo"},
+		{"caf\xe9\r", "café"},
+		{"logs\x07\r", "logs\nfrom the editor"},
+		{strings.Repeat("wide ", 30) + "\x01x\r", "x" + strings.Repeat("wide ", 30)},
+	} {
+		got := make(chan string, 1)
+		go func() { text, err := c.EditLine(t.Context(), o); got <- text + fmt.Sprint(err) }()
+		me.expect("> ")
+		me.types(tt.keys)
+		require.Equal(t, tt.want+"<nil>", <-got)
+		require.Equal(t, before, me.mode())
+	}
+	got := make(chan string, 1)
+	go func() { text, err := c.EditLine(t.Context(), o); got <- text + fmt.Sprint(err) }()
+	me.expect("> ")
+	me.types("0123456789012345678901234567890123456789")
+	me.expect("9")
+	me.types("half\x1b") // a lone Esc is a key after a moment
+	time.Sleep(2 * keyWait)
+	me.types("\x1b")
+	time.Sleep(2 * keyWait)
+	me.types("new\r")
+	require.Equal(t, "new<nil>", <-got)
+}
+
+// T11: the rows follow the terminal's width, at any size.
+func TestT11Resize(t *testing.T) {
+	me := sit(t, 80)
+	c := me.console()
+	got := make(chan string, 1)
+	resized := make(chan os.Signal, 1)
+	for _, cols := range []uint16{200, 80, 40, 20, 1} {
+		require.NoError(t, pty.Setsize(me.master, &pty.Winsize{Rows: 24, Cols: cols}))
+		require.Equal(t, int(cols), c.columns())
+	}
+	require.NoError(t, pty.Setsize(me.master, &pty.Winsize{Rows: 24, Cols: 0}))
+	require.Equal(t, defaultWidth, c.columns())
+	go func() {
+		_, again, err := c.key(t.Context(), resized)
+		got <- fmt.Sprint(again, err)
+	}()
+	resized <- os.Interrupt // any signal of the channel
+	require.Equal(t, "true<nil>", strings.ReplaceAll(<-got, " ", ""))
+}
+
 func TestREPLEndsAtControlD(t *testing.T) {
 	me := sit(t, 80)
 	done, _ := repl(t, me, false)
@@ -589,6 +651,9 @@ func TestHistory(t *testing.T) {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	h.Add("two\nlines")
+	require.NoError(t, h.Save())
+	require.Equal(t, "two\nlines", LoadHistory(path).At(0), "an entry of several lines is one entry")
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.Symlink("/etc/passwd", path))
 	require.Zero(t, LoadHistory(path).Len())

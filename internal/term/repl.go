@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	lined "github.com/coderrr/coderrr/internal/line"
 	"github.com/coderrr/coderrr/internal/slash"
 )
 
@@ -32,6 +33,9 @@ type REPL struct {
 	Commands []Command
 	// Request handles what is no command.
 	Request func(ctx context.Context, text string) error
+	// Complete and Outside are for the editing of a request; either may be nil.
+	Complete lined.Completer
+	Outside  func(ctx context.Context, text string) (string, error)
 	// Status is a line shown above the prompt; nil shows none. A dumb terminal gets
 	// none either.
 	Status func() string
@@ -45,7 +49,7 @@ func (r *REPL) Run(ctx context.Context) error {
 	interrupted := false
 	for {
 		r.status()
-		text, err := r.Console.Edit(ctx, prompt, r.History)
+		text, err := r.Console.EditLine(ctx, Editing{Prompt: prompt, History: r.History, Complete: r.Complete, Outside: r.Outside})
 		switch {
 		case errors.Is(err, ErrInterrupt):
 			if interrupted {
@@ -60,6 +64,7 @@ func (r *REPL) Run(ctx context.Context) error {
 			return err
 		}
 		interrupted = false
+		r.History.Add(text)
 		err = r.one(ctx, strings.TrimSpace(text))
 		switch {
 		case errors.Is(err, ErrQuit):

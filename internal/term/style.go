@@ -10,11 +10,9 @@ package term
 
 import (
 	"strings"
-	"unicode"
-
-	"golang.org/x/text/width"
 
 	"github.com/coderrr/coderrr/internal/inert"
+	lined "github.com/coderrr/coderrr/internal/line"
 )
 
 // The bounds of a line's width, in columns; a terminal can report anything.
@@ -126,21 +124,4 @@ func columns(text string) int {
 	return n
 }
 
-func runeColumns(r rune) int {
-	switch {
-	case r < 0x20:
-		return 0
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case r >= 0x1F300 && r <= 0x1FAFF:
-		return 2
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	default:
-		return 1
-	}
-}
+func runeColumns(r rune) int { return lined.Columns(r) }
