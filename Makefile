@@ -98,11 +98,18 @@ bench: build ## start-up time, package inits, binary size, benchmarks
 .PHONY: soak
 soak: ## the long test sets
 	$(GO) test -race -vet=off -tags soak -timeout 60m ./...
+	@GO='$(GO)' scripts/fuzz 5m '$(STREAMFUZZ)'
 
 FUZZTIME ?= 10s
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (10s)
 	@GO='$(GO)' scripts/fuzz $(FUZZTIME)
+
+# What reads the bytes of a model's server: a minute in CI, longer in soak.
+STREAMFUZZ = FuzzSSE|FuzzChatAssembler|FuzzGeminiParts
+.PHONY: fuzz-ci
+fuzz-ci: ## the fuzz targets of the model streams for 20 s each
+	@GO='$(GO)' scripts/fuzz 20s '$(STREAMFUZZ)'
 
 .PHONY: clean
 clean: ## remove what the build and the tests made
