@@ -70,10 +70,14 @@ type fakeSession struct {
 	start event.SessionStarted
 }
 
-func (s *fakeSession) ID() string               { return "s-new" }
-func (s *fakeSession) Log() *event.Log          { return s.log }
-func (s *fakeSession) Say(text string) error    { s.said <- text; return nil }
-func (s *fakeSession) Stop()                    { close(s.stop) }
+func (s *fakeSession) ID() string            { return "s-new" }
+func (s *fakeSession) Log() *event.Log       { return s.log }
+func (s *fakeSession) Say(text string) error { s.said <- text; return nil }
+func (s *fakeSession) Stop()                 { close(s.stop) }
+func (s *fakeSession) SetModel(_ context.Context, ref string) error {
+	s.log.Append(event.ContextChanged{What: "model", Name: ref, Detail: "instead of " + s.model})
+	return nil
+}
 func (s *fakeSession) SetConfirmWrites(on bool) { s.start.Model += fmt.Sprint(" confirm=", on) }
 func (s *fakeSession) end(status string, code int, summary string) (event.SessionFinished, error) {
 	fin := event.SessionFinished{Status: status, ExitCode: code, Summary: summary, Files: []string{}, PlanHash: planHash}

@@ -356,11 +356,15 @@ func TestREPLCommandsDuringARun(t *testing.T) {
 		{"/quit", "works when this has ended"},
 		{"/stpo", "did you mean /stop?"},
 		{"/permissions", "each is asked about"},
+		{"/model openai/other", "model: openai/other"},
 	} {
 		s.types(step[0] + "\n")
 		s.expect(step[1])
 	}
 	s.types("/stop\n")
+	s.expect("› ")
+	s.types("/model\r")
+	s.expect("openai/other")
 	s.expect("› ")
 	s.types("greet\r")
 	s.expect("/?] ")

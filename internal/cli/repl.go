@@ -37,6 +37,7 @@ type repl struct {
 	confirm bool    // /confirm: ask before each write
 	running Session // nil while none runs
 	seen    meter
+	chosen  string // /model while a session ran: for the next requests too
 }
 
 func (r *runner) interactive(cmd *cobra.Command) error {
@@ -117,7 +118,12 @@ func (p *repl) start(ctx context.Context, o SessionOptions) error {
 	fin, err := p.r.drive(run, watch, p.env, face{console: p.console, command: p.during, question: p.atQuestion, seen: p.see}, o)
 	p.mu.Lock()
 	p.running = nil
+	chosen := p.chosen
+	p.chosen = ""
 	p.mu.Unlock()
+	if chosen != "" {
+		err = errors.Join(err, p.choose(ctx, chosen))
+	}
 	if watch.id != "" {
 		p.last, p.fresh = watch.id, false
 	}

@@ -19,13 +19,14 @@ const initRequest = "Write an AGENTS.md at the root of this project for coding a
 type inherits interface{ Inherit(before App) }
 
 func (p *repl) model(ctx context.Context, args string) error {
-	if args != "" {
-		next := p.env
-		next.Config = next.Config.WithModel(args)
-		if _, err := next.Config.Resolve("", next.Getenv); err != nil {
-			return err
-		}
-		if err := p.rebuild(ctx, next); err != nil {
+	p.mu.Lock()
+	s := p.running
+	p.mu.Unlock()
+	switch {
+	case args != "" && s != nil:
+		return p.swap(ctx, s, args)
+	case args != "":
+		if err := p.choose(ctx, args); err != nil {
 			return err
 		}
 	}
@@ -34,6 +35,33 @@ func (p *repl) model(ctx context.Context, args string) error {
 		return err
 	}
 	p.out(term.OneLine(m.String()))
+	return nil
+}
+
+// choose makes the model that of the next requests.
+func (p *repl) choose(ctx context.Context, ref string) error {
+	next := p.env
+	next.Config = next.Config.WithModel(ref)
+	if _, err := next.Config.Resolve("", next.Getenv); err != nil {
+		return err
+	}
+	return p.rebuild(ctx, next)
+}
+
+// swap lets another model go on with what runs; its log says so.
+func (p *repl) swap(ctx context.Context, s Session, ref string) error {
+	can, ok := s.(interface {
+		SetModel(ctx context.Context, ref string) error
+	})
+	if !ok {
+		return errors.New("the model of this session cannot be changed while it runs")
+	}
+	if err := can.SetModel(ctx, ref); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.chosen = ref
+	p.mu.Unlock()
 	return nil
 }
 
