@@ -69,7 +69,11 @@ func (a *App) build(ctx context.Context, o cli.SessionOptions) (_ *built, err er
 	if servers.manager != nil {
 		b.own(servers.manager)
 	}
-	a.tools(opts, servers)
+	asked := &trust{app: a, root: opts.Root, docs: opts.Guidance, kept: opts.Approvals.(*approval.Store), log: opts.Log}
+	if !o.Demo {
+		opts.Trust = asked.decide
+	}
+	a.tools(opts, servers, asked)
 	b.session = session.New(*opts)
 	b.models.live = b.session.Model
 	b.request = a.request(o)
@@ -296,8 +300,7 @@ func (b *built) run(ctx context.Context) (event.SessionFinished, error) {
 
 // Say implements cli.Control.
 func (b *built) Say(text string) error {
-	b.session.Say(text)
-	return nil
+	return b.session.Say(text)
 }
 
 // Compact shortens the conversation before the next turn.

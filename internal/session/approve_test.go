@@ -136,7 +136,7 @@ func TestTypedInTheLastTurn(t *testing.T) {
 	t.Parallel()
 	var r *rig
 	last := llmtest.Turn{Func: func(llmtest.Ask) llmtest.Turn {
-		r.Say("and a fourth line")
+		require.NoError(t, r.Say("and a fourth line"))
 		return finish()
 	}}
 	model := script(planTurns(), []llmtest.Turn{start(), edit(), prove(), done(), last, finish()})
@@ -153,7 +153,7 @@ func TestTypedBeforeAStop(t *testing.T) {
 	p := newPlace(t)
 	var r *rig
 	stop := llmtest.Turn{Func: func(llmtest.Ask) llmtest.Turn {
-		r.Say("in capitals")
+		require.NoError(t, r.Say("in capitals"))
 		r.Stop()
 		return prove()
 	}}

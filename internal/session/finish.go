@@ -99,6 +99,7 @@ func (s *Session) finish(ctx context.Context, out outcome) event.SessionFinished
 		}
 	}
 	s.setPhase(event.Finished)
+	s.unread()
 	s.o.Log.Append(fin)
 	return fin
 }

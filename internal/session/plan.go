@@ -40,6 +40,9 @@ func (s *Session) plan(ctx context.Context, text string) (*spec.Plan, outcome, b
 			if err == nil && nudge >= maxNudges {
 				return &plan, outcome{}, true // the person can correct it
 			}
+		} else if s.queued() { // typed in the last turn: it is read before the end
+			nudge--
+			continue
 		} else if res.Stop == agent.Finished {
 			return nil, outcome{status: "ok", summary: res.Text}, false
 		}
@@ -56,11 +59,16 @@ func (s *Session) talkOnly(ctx context.Context, req Request) outcome {
 	s.setPhase(event.Planning)
 	hide := map[string]bool{"create_spec": true, "write_spec": true, "update_task": true}
 	s.talk.Say(req.Text)
-	res, err := s.loop(tools.NewSet(s.setOptions(policy.Planning, hide)), nil).Run(ctx)
-	if out, end := s.stopOf(res, err); end {
-		return out
+	set := tools.NewSet(s.setOptions(policy.Planning, hide))
+	for {
+		res, err := s.loop(set, nil).Run(ctx)
+		if out, end := s.stopOf(res, err); end {
+			return out
+		}
+		if !s.queued() { // else it was typed in the last turn, and is read before the end
+			return outcome{status: "ok", summary: res.Text}
+		}
 	}
-	return outcome{status: "ok", summary: res.Text}
 }
 
 // sendBack returns a plan to planning with the person's words.

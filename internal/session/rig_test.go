@@ -84,6 +84,10 @@ type setup struct {
 	limits session.Limits
 	rules  policy.Rules
 	budget *agent.Budget
+	box    sandbox.Sandbox // nil is box{}
+	verify tools.Verifier
+	begin  func(context.Context) error
+	learn  func(context.Context) (llm.ModelInfo, string)
 }
 
 // rig is one session over a real workspace, with a scripted model and person.
@@ -99,18 +103,21 @@ func open(place place, model llm.Provider, asker ask.Asker, o setup) (*rig, func
 	if err != nil {
 		return nil, nil, err
 	}
+	if o.box == nil {
+		o.box = box{}
+	}
 	log := event.NewLog(o.past, o.sink)
 	seen := &workspace.Seen{}
 	files := fstools.Options{Root: root, Seen: seen, History: history.Open(place.home, root.Dir())}
 	opts := session.Options{
 		ID: "s1", Root: root, Specs: spec.NewStore(root.Specs()), Log: log, Approvals: approval.Open(place.home, root.Dir()),
-		Asker: asker, Files: fstools.NewCommitter(files), Sandbox: box{}, History: files.History,
-		Model: agent.Model{Provider: model, Name: "scripted"}, Past: o.past, Limits: o.limits, Rules: o.rules, Budget: o.budget,
+		Asker: asker, Files: fstools.NewCommitter(files), Sandbox: o.box, History: files.History, Verify: o.verify, Begin: o.begin,
+		Model: agent.Model{Provider: model, Name: "scripted", Learn: o.learn}, Past: o.past, Limits: o.limits, Rules: o.rules, Budget: o.budget,
 	}
 	opts.Sources = func(s *session.Session) []tools.Source {
 		all := tools.Fixed(search.Tools(root, seen))
 		all = append(all, fstools.Tools(files)...)
-		all = append(all, sys.Tools(sys.Deps{Specs: s, Tasks: s, Sandbox: box{}, Asker: s.Asker(), Ran: s.Ran, Refused: s.Refuse})...)
+		all = append(all, sys.Tools(sys.Deps{Specs: s, Tasks: s, Sandbox: o.box, Asker: s.Asker(), Ran: s.Ran, Refused: s.Refuse})...)
 		return []tools.Source{all}
 	}
 	return &rig{place: place, Session: session.New(opts), log: log, model: model}, root.Close, nil

@@ -53,6 +53,9 @@ type Options struct {
 	Verify tools.Verifier
 	// Guidance is what the project's files tell agents.
 	Guidance []guidance.Doc
+	// Trust decides, before anything that the workspace brings for agents is used,
+	// whether it is; nil uses it. It asks through the asker that it is given.
+	Trust func(ctx context.Context, asker ask.Asker) bool
 	// Warnings are shown when the session begins.
 	Warnings []string
 	// Begin is called once the log has begun, before the model is asked: it starts
@@ -241,16 +244,6 @@ func (s *Session) Stop() {
 	if s.stop != nil {
 		s.stop()
 	}
-}
-
-// Say queues text for the model's next turn. While a plan waits for approval it
-// sends the plan back with the text as comment.
-func (s *Session) Say(text string) {
-	s.mu.Lock()
-	s.queue = append(s.queue, text)
-	s.mu.Unlock()
-	s.o.Log.Append(event.ContextChanged{What: "queue", Name: "message", Detail: text})
-	s.wake()
 }
 
 // SetConfirmWrites changes whether each write is asked for. Turning it on takes

@@ -1,0 +1,72 @@
+package session_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/coderrr/coderrr/internal/ask"
+	"github.com/coderrr/coderrr/internal/ask/asktest"
+	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/llm/llmtest"
+	"github.com/coderrr/coderrr/internal/session"
+)
+
+func unread(log *event.Log) []string {
+	var out []string
+	for _, n := range find[event.Notice](log) {
+		if n.Kind == "queue" {
+			out = append(out, n.Text)
+		}
+	}
+	return out
+}
+
+// What a person typed and the model never read is said at the end, and told to the
+// model by a resume.
+func TestR20AMessageThatWasNotReadIsShown(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	var r *rig
+	stopping := llmtest.Turn{Func: func(llmtest.Ask) llmtest.Turn {
+		require.NoError(t, r.Say("use tabs"))
+		r.Stop()
+		return start()
+	}}
+	r = newRig(t, p, script(planTurns(), []llmtest.Turn{stopping}), asktest.New(t, approve), setup{})
+	require.Equal(t, "cancelled", r.Run(t.Context(), session.Request{Text: "go"}).Status)
+	require.Len(t, unread(r.log), 1)
+	require.Contains(t, unread(r.log)[0], "use tabs")
+	types := r.types()
+	require.Equal(t, "session.finished", types[len(types)-1])
+	require.ErrorIs(t, r.Say("too late"), session.ErrOver)
+	require.Len(t, r.types(), len(types), "nothing follows the end")
+
+	model := script([]llmtest.Turn{seen()}, workTurns())
+	again := newRig(t, p, model, ask.Policy{}, setup{past: r.log.Events(0)})
+	again.Run(t.Context(), session.Request{Resume: true})
+	var told []string
+	for _, u := range find[event.UserMessage](again.log) {
+		told = append(told, u.Text)
+	}
+	require.Contains(t, told, "use tabs")
+}
+
+// A message that comes while the model calls finish is still read.
+func TestR20AMessageAtTheEndOfATalkIsRead(t *testing.T) {
+	t.Parallel()
+	for _, readOnly := range []bool{true, false} {
+		var r *rig
+		last := llmtest.Turn{Func: func(llmtest.Ask) llmtest.Turn {
+			require.NoError(t, r.Say("and how wide?"))
+			return finish()
+		}}
+		model := script([]llmtest.Turn{last, llmtest.Use("finish", m{"summary": "three wide"})})
+		r = newRig(t, newPlace(t), model, asktest.New(t), setup{})
+		fin := r.Run(t.Context(), session.Request{Text: "how long?", ReadOnly: readOnly})
+		require.Equal(t, "three wide", fin.Summary)
+		require.Equal(t, "ok", fin.Status)
+		require.Empty(t, unread(r.log))
+		require.Equal(t, "and how wide?", find[event.UserMessage](r.log)[1].Text)
+	}
+}
