@@ -1,7 +1,6 @@
 package line_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -179,7 +178,7 @@ func FuzzDecoder(f *testing.F) {
 			k := min(n, len(data))
 			for _, key := range d.Feed(data[:k]) {
 				if key.Name == line.Rune && unicode.IsControl(key.Rune) {
-					t.Fatal(fmt.Sprintf("%U is no text", key.Rune))
+					t.Fatalf("%U is no text", key.Rune)
 				}
 				e.Do(key)
 			}
