@@ -177,7 +177,12 @@ func (d *desk) card(q ask.Question) toolCall {
 	case ask.Plan, ask.General:
 	default:
 		if len(q.Detail) > 0 {
-			c.Content = []any{content(clip(visible(indented(q.Detail))))}
+			shown := indented(q.Detail)
+			var plain string
+			if json.Unmarshal(q.Detail, &plain) == nil {
+				shown = plain
+			}
+			c.Content = []any{content(clip(visible(shown)))}
 		}
 	}
 	return c

@@ -17,14 +17,14 @@ import (
 )
 
 // tools adds what reads and changes the workspace, and what acts on the session.
-func (a *App) tools(o *session.Options, servers servers) {
+func (a *App) tools(o *session.Options, servers servers, t *trust) {
 	seen := &workspace.Seen{}
 	files := fstools.Options{Root: o.Root, Seen: seen, History: o.History}
 	o.Files = fstools.NewCommitter(files)
 	o.Sources = func(s *session.Session) []tools.Source {
-		all := guided(search.Tools(o.Root, seen), guidance.NewNested(o.Root), o.Log)
+		all := guided(search.Tools(o.Root, seen), guidance.NewNested(o.Root), t)
 		all = append(all, fstools.Tools(files)...)
-		all = append(all, sys.Tools(a.system(s, o))...)
+		all = append(all, sys.Tools(a.system(s, o, t))...)
 		if servers.manager == nil {
 			return []tools.Source{all}
 		}
@@ -34,7 +34,7 @@ func (a *App) tools(o *session.Options, servers servers) {
 }
 
 // system is what the SYSTEM tools act on.
-func (a *App) system(s *session.Session, o *session.Options) sys.Deps {
+func (a *App) system(s *session.Session, o *session.Options, t *trust) sys.Deps {
 	d := sys.Deps{
 		Specs: s, Tasks: s, Sandbox: o.Sandbox, Asker: s.Asker(), Ran: s.Ran, Refused: s.Refuse,
 		Loaded: func(k skills.Skill) {
@@ -46,7 +46,7 @@ func (a *App) system(s *session.Session, o *session.Options) sys.Deps {
 	if all.Problem != nil {
 		o.Log.Append(event.Notice{Level: "warning", Kind: "skills", Text: all.Problem.Error()})
 	}
-	d.Skills = all
+	d.Skills = shelved{all, t}
 	return d
 }
 

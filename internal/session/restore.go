@@ -36,7 +36,7 @@ func (s *Session) start(ctx context.Context, req Request) error {
 		ReadOnly: req.ReadOnly, Workspace: s.o.Root.Dir(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: time.Now().Format(time.DateOnly), Sandbox: info.Summary, Listing: s.listing(ctx),
 	}
-	for _, g := range s.o.Guidance {
+	for _, g := range s.guidance(ctx) {
 		s.prompt.Guidance = append(s.prompt.Guidance, prompt.Guidance{Path: g.Path, Text: g.Text})
 		s.o.Log.Append(event.ContextChanged{What: "guidance", Name: g.Path, Detail: g.Note})
 	}

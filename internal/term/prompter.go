@@ -281,6 +281,10 @@ func (s Style) permissionCard(q ask.Question) string {
 			return out + s.wrapped(card.Card, "  ") + "  arguments:\n" + s.wrapped(string(args), "    ")
 		}
 	}
+	var text string
+	if json.Unmarshal(q.Detail, &text) == nil && text != "" {
+		return out + s.wrapped(text, "  ")
+	}
 	if len(q.Detail) > 0 && string(q.Detail) != "null" {
 		return out + s.wrapped(string(q.Detail), "  ")
 	}
