@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coderrr/coderrr/internal/ask"
@@ -66,6 +67,7 @@ type fakeSession struct {
 	log   *event.Log
 	said  chan string
 	stop  chan struct{}
+	once  sync.Once
 	model string
 	start event.SessionStarted
 }

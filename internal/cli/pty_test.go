@@ -361,7 +361,16 @@ func TestREPLCommandsDuringARun(t *testing.T) {
 		s.types(step[0] + "\n")
 		s.expect(step[1])
 	}
+	s.types("half a word\x1b[A\x1b[D\n") // an arrow is no Esc
+	s.types("/permissions\n")
+	s.expect("each is asked about")
 	s.types("/stop\n")
+	s.expect("Stopped.")
+	s.expect("› ")
+	s.types("hang\r")
+	s.expect("hello from the model")
+	s.types("half a word\x1b")
+	s.expect("Stopped.")
 	s.expect("› ")
 	s.types("/model\r")
 	s.expect("openai/other")

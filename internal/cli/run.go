@@ -235,6 +235,7 @@ func (r *runner) drive(ctx context.Context, app App, env Env, f face, o SessionO
 		printed = lastSeq(past)
 	}
 	if f.console != nil {
+		f.console.OnEscape(s.Stop)
 		listen, stop := context.WithCancel(ctx)
 		ended := make(chan struct{})
 		go func() {

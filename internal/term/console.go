@@ -47,6 +47,7 @@ type Console struct {
 	keys     *keys
 	decoder  lined.Decoder
 	ahead    []lined.Key // typed and not yet used
+	escape   func()      // called when Esc is typed while Listen reads
 }
 
 // OpenConsole opens the controlling terminal. Prompts are written to out, which
@@ -118,6 +119,8 @@ func (c *Console) Listen(ctx context.Context, fn func(string)) {
 		switch {
 		case err == nil:
 			fn(line)
+		case errors.Is(err, errEscape):
+			c.escape()
 		case !errors.Is(err, context.Canceled):
 			return // the terminal is gone, or its end was typed
 		}
@@ -140,7 +143,7 @@ func (c *Console) listenOnce(ctx context.Context) (string, error) {
 	c.preempt = cancel
 	c.mu.Unlock()
 	defer cancel()
-	return c.line(read)
+	return c.heard(read)
 }
 
 // claim takes the terminal away from the listener.

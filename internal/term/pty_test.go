@@ -594,6 +594,39 @@ func TestT12TerminalIsPutBack(t *testing.T) {
 	require.NotContains(t, me.shown(), "hidden")
 }
 
+// Esc is heard at once while lines are read, an arrow is not Esc, and the terminal
+// is as before.
+func TestEscapeWhileListening(t *testing.T) {
+	me := sit(t, 80)
+	before := me.mode()
+	c := me.console()
+	escapes, lines := make(chan bool, 8), make(chan string, 8)
+	c.OnEscape(func() { escapes <- true })
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan bool)
+	go func() { defer close(done); c.Listen(ctx, func(l string) { lines <- l }) }()
+	me.types("one\n")
+	require.Equal(t, "one", <-lines)
+	me.types("tw\x1b[A\x1b[1;5Do\n")
+	require.Equal(t, "two", <-lines)
+	require.Empty(t, escapes)
+	me.types("dropped\x1b")
+	<-escapes
+	me.types("three\n")
+	require.Equal(t, "three", <-lines)
+	answer := make(chan string)
+	go func() { l, _ := c.Line(t.Context(), "? "); answer <- l }()
+	me.expect("? ")
+	require.Equal(t, before, me.mode(), "a question reads as always")
+	me.types("yes\n")
+	require.Equal(t, "yes", <-answer)
+	me.types("\x1b")
+	<-escapes
+	cancel()
+	<-done
+	require.Equal(t, before, me.mode())
+}
+
 func TestT12Hangup(t *testing.T) {
 	me := sit(t, 80)
 	c := me.console()
