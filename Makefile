@@ -27,6 +27,13 @@ build: ## build bin/coderrr, one static file
 	@mkdir -p bin
 	$(PLAIN) $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/coderrr
 
+# What packages install beside the program. The date is that of the commit.
+DATE ?= $(shell git log -1 --format=%cs 2>/dev/null || echo undated)
+
+.PHONY: manual
+manual: ## manual pages and completions into bin/manual
+	$(PLAIN) $(GO) run ./internal/cli/manual bin/manual '$(VERSION)' '$(DATE)'
+
 .PHONY: test
 test: deps test-go e2e ## all tests; installs Chromium where it is missing
 

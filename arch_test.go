@@ -93,7 +93,10 @@ var layers = map[string]int{
 
 	"internal/cli": 7,
 	"internal/app": 8,
-	"cmd/coderrr":  9,
+
+	"internal/cli/manual": 8,
+
+	"cmd/coderrr": 9,
 }
 
 // A restriction names what only some packages may import, and why. A path that

@@ -14,7 +14,7 @@ var files = []string{
 	"internal/workspace", "internal/history", "internal/config", "internal/secret", "internal/lock",
 	"internal/event", "internal/approval", "internal/llm/cassette", "internal/browser",
 	"internal/sandbox/...", "internal/term", "internal/skills", "internal/demo/...", "internal/guidance",
-	"internal/bench",
+	"internal/bench", "internal/cli/manual",
 }
 
 // printers may write to the process's own streams.
@@ -45,7 +45,7 @@ var bans = []ban{
 	{"os", []string{"StartProcess"}, []string{"internal/sandbox/..."}, "a command starts in the sandbox, nowhere else"},
 	{"os", []string{"Stdout", "Stderr", "Stdin"}, append([]string{"internal/sandbox/..."}, printers...), "streams are passed in; with --json stdout carries events and nothing else"},
 	{"os", []string{"Chdir", "Setenv", "Unsetenv", "Clearenv"}, []string{"internal/sandbox/..."}, "the process's state is shared by every session in it"},
-	{"os", []string{"Exit"}, []string{"cmd/coderrr", "internal/bench", "internal/demo/gen", "internal/mcp/conformance", "internal/sandbox/..."}, "one place ends the process, so that deferred work is done"},
+	{"os", []string{"Exit"}, []string{"cmd/coderrr", "internal/bench", "internal/cli/manual", "internal/demo/gen", "internal/mcp/conformance", "internal/sandbox/..."}, "one place ends the process, so that deferred work is done"},
 	{
 		"syscall",
 		[]string{"Exec", "ForkExec", "StartProcess", "Open*", "Unlink*", "Rename*", "Mkdir*", "Symlink*", "Link*"},
