@@ -81,6 +81,9 @@ func (a *App) build(ctx context.Context, o cli.SessionOptions) (_ *built, err er
 	if b.request.Prior, err = a.prior(ctx, o.Continues, opts.Root, opts.Approvals.(*approval.Store)); err != nil {
 		return nil, err
 	}
+	if !o.Ask { // which has no lock, and leaves all as it is
+		a.expire(ctx, opts, opts.Approvals.(*approval.Store), o.Continues)
+	}
 	return b, nil
 }
 
@@ -116,12 +119,17 @@ func (a *App) open(ctx context.Context, o cli.SessionOptions, b *built) (*sessio
 	if err != nil {
 		return nil, err
 	}
-	if !o.Ask {
+	if !o.Ask || len(past) > 0 { // a log has one writer, also for a question
 		held, err := lock.Workspace(a.env.Home, root.Dir(), id)
 		if err != nil {
 			return nil, busy(err)
 		}
 		b.own(held)
+	}
+	if len(past) > 0 { // again: another process may have gone on with it until now
+		if past, err = (sessions{&store{app: a, root: root, approvals: approvals}}).Events(ctx, id); err != nil {
+			return nil, err
+		}
 	}
 	log, err := openLog(root, id, past)
 	if err != nil {

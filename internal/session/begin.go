@@ -24,6 +24,9 @@ func (s *Session) begin(ctx context.Context, req Request) (*spec.Plan, outcome, 
 	if req.Resume && s.current() != "" && (s.wasShown() || s.planned) {
 		return s.load()
 	}
+	if req.Resume { // its text was said when it was opened again
+		return s.plan(ctx, "")
+	}
 	return s.plan(ctx, req.Text)
 }
 

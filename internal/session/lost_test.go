@@ -70,3 +70,23 @@ func TestR20AMessageAtTheEndOfATalkIsRead(t *testing.T) {
 		require.Equal(t, "and how wide?", find[event.UserMessage](r.log)[1].Text)
 	}
 }
+
+// What is asked of a session that is opened again is said once.
+func TestAResumeSaysItsTextOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	r := newRig(t, p, script([]llmtest.Turn{llmtest.Use("finish", m{"summary": "hello"})}), asktest.New(t), setup{})
+	require.Equal(t, "ok", r.Run(t.Context(), session.Request{Text: "hi"}).Status)
+	for _, readOnly := range []bool{true, false} {
+		model := script([]llmtest.Turn{llmtest.Use("finish", m{"summary": "hello"})})
+		again := newRig(t, p, model, asktest.New(t), setup{past: r.log.Events(0)})
+		again.Run(t.Context(), session.Request{Text: "once more", Resume: true, ReadOnly: readOnly})
+		said := 0
+		for _, u := range find[event.UserMessage](again.log) {
+			if u.Text == "once more" {
+				said++
+			}
+		}
+		require.Equal(t, 1, said)
+	}
+}

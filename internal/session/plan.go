@@ -58,7 +58,9 @@ func (s *Session) plan(ctx context.Context, text string) (*spec.Plan, outcome, b
 func (s *Session) talkOnly(ctx context.Context, req Request) outcome {
 	s.setPhase(event.Planning)
 	hide := map[string]bool{"create_spec": true, "write_spec": true, "update_task": true}
-	s.talk.Say(req.Text)
+	if !req.Resume { // else it was said when the session was opened again
+		s.talk.Say(req.Text)
+	}
 	set := tools.NewSet(s.setOptions(policy.Planning, hide))
 	for {
 		res, err := s.loop(set, nil).Run(ctx)
