@@ -6,6 +6,7 @@ import (
 
 	"github.com/coderrr/coderrr/internal/ask"
 	"github.com/coderrr/coderrr/internal/config"
+	"github.com/coderrr/coderrr/internal/doctor"
 	"github.com/coderrr/coderrr/internal/event"
 	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/sandbox"
@@ -46,6 +47,8 @@ type Parts interface {
 	// Provider makes the configured adapter. It calls nobody. An adapter that can
 	// list its models also implements llm.Lister.
 	Provider(ctx context.Context) (llm.Provider, error)
+	// About says what a session would use; whether it answers is another question.
+	About(ctx context.Context) (doctor.About, error)
 	// Sandbox prepares the sandbox in force for the workspace; the caller closes it.
 	Sandbox(ctx context.Context) (sandbox.Sandbox, error)
 	// Skills is the registry and the local skills.

@@ -19,9 +19,16 @@ func (r *runner) configCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "choose provider, key and model; show and change settings",
+		Long:  "Asks for provider, key and model, and tries them. With --json it asks nothing: it\nprints what is in force and whether the provider answers.",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return r.setup(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if r.flags.json {
+				return r.configAbout(cmd.Context())
+			}
+			return r.setup(cmd)
+		},
 	}
+	r.jsonFlag(cmd.Flags(), "print what is in force as JSON, and ask nothing")
 	show := &cobra.Command{
 		Use: "show", Short: "print the configuration in force, secrets masked", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return r.configShow() },
@@ -56,6 +63,21 @@ func (r *runner) configCmd() *cobra.Command {
 		},
 	)
 	return cmd
+}
+
+// configAbout prints what is in force.
+func (r *runner) configAbout(ctx context.Context) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	home, c, err := r.load()
+	if err != nil {
+		return err
+	}
+	about, _, err := r.about(ctx, c, home)
+	if err != nil {
+		return err
+	}
+	return r.printJSON(about)
 }
 
 func (r *runner) configShow() error {

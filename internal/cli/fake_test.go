@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coderrr/coderrr/internal/ask"
+	"github.com/coderrr/coderrr/internal/doctor"
 	"github.com/coderrr/coderrr/internal/event"
 	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/sandbox"
@@ -163,6 +164,14 @@ type fakeLister struct{ fakeProvider }
 
 func (fakeLister) Models(context.Context) ([]llm.ModelInfo, error) {
 	return []llm.ModelInfo{{ID: "m1", ContextTokens: 128000, Prices: &llm.Prices{Input: 3, Output: 15}}, {ID: "m2\x1b[2J"}}, nil
+}
+
+func (a *fakeApp) About(context.Context) (doctor.About, error) {
+	m, err := a.env.Config.Resolve("", a.env.Getenv)
+	if err != nil {
+		return doctor.About{}, &Failure{Code: ExitProvider, Err: err, Remedy: "run `coderrr config`"}
+	}
+	return doctor.About{Provider: m.Kind, Profile: m.Profile, Endpoint: m.Address(), Key: "$KEY", Model: m.Name}, nil
 }
 
 func (a *fakeApp) Provider(context.Context) (llm.Provider, error) {

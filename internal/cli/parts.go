@@ -15,13 +15,9 @@ import (
 	"github.com/coderrr/coderrr/internal/config"
 	"github.com/coderrr/coderrr/internal/doctor"
 	"github.com/coderrr/coderrr/internal/inert"
-	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/sandbox"
 	"github.com/coderrr/coderrr/internal/term"
 )
-
-// errCannotList: the adapter has no list of models.
-var errCannotList = errors.New("this provider cannot list its models")
 
 func (r *runner) printJSON(v any) error {
 	enc := json.NewEncoder(r.io.Out)
@@ -31,89 +27,6 @@ func (r *runner) printJSON(v any) error {
 		return fmt.Errorf("print JSON: %w", err)
 	}
 	return nil
-}
-
-// list asks the provider of c for its models.
-func (r *runner) list(ctx context.Context, c config.Config, home string) ([]llm.ModelInfo, error) {
-	app, err := r.build(ctx, Env{Getenv: r.io.Getenv, Home: home, Config: c, Dir: r.io.Dir, Version: r.version, Notice: r.errln})
-	if err != nil {
-		return nil, err
-	}
-	p, err := app.Provider(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l, ok := p.(llm.Lister)
-	if !ok {
-		return nil, errCannotList
-	}
-	return l.Models(ctx)
-}
-
-func (r *runner) modelsCmd() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "models", Short: "list what the provider serves", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return r.models(cmd.Context()) },
-	}
-	r.modelFlag(cmd.Flags())
-	r.jsonFlag(cmd.Flags(), "print JSON")
-	return cmd
-}
-
-// modelRow is a model in --json.
-type modelRow struct {
-	ID            string   `json:"id"`
-	Name          string   `json:"name,omitempty"`
-	ContextTokens int64    `json:"context_tokens,omitempty"`
-	InputPrice    *float64 `json:"input_usd_per_mtok"`
-	OutputPrice   *float64 `json:"output_usd_per_mtok"`
-	Current       bool     `json:"current"`
-}
-
-func (r *runner) models(ctx context.Context) error {
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	home, c, err := r.load()
-	if err != nil {
-		return err
-	}
-	c = c.WithModel(r.flags.model)
-	models, err := r.list(ctx, c, home)
-	if err != nil {
-		return err
-	}
-	current, _ := c.Resolve("", r.io.Getenv) // unknown: no row is current
-	rows := make([]modelRow, 0, len(models))
-	for _, m := range models {
-		row := modelRow{ID: m.ID, Name: m.Name, ContextTokens: m.ContextTokens, Current: m.ID == current.Name}
-		if m.Prices != nil {
-			row.InputPrice, row.OutputPrice = &m.Prices.Input, &m.Prices.Output
-		}
-		rows = append(rows, row)
-	}
-	if r.flags.json {
-		return r.printJSON(rows)
-	}
-	r.outln(r.style(r.io.OutTerminal, 0).Table(modelTable(rows)))
-	return nil
-}
-
-func modelTable(rows []modelRow) [][]string {
-	out := [][]string{{" ", "MODEL", "CONTEXT", "USD PER MTOK IN/OUT"}}
-	for _, m := range rows {
-		mark, size, price := " ", "unknown", "unknown"
-		if m.Current {
-			mark = "*"
-		}
-		if m.ContextTokens > 0 {
-			size = fmt.Sprint(m.ContextTokens)
-		}
-		if m.InputPrice != nil {
-			price = fmt.Sprintf("%g/%g", *m.InputPrice, *m.OutputPrice)
-		}
-		out = append(out, []string{mark, m.ID, size, price})
-	}
-	return out
 }
 
 func (r *runner) doctorCmd() *cobra.Command {
@@ -136,6 +49,9 @@ func (r *runner) doctor(ctx context.Context) error {
 	}
 	report := doctor.Run(ctx, subject.Checks())
 	if r.flags.json {
+		if about, _, err := reach(ctx, subject.About, subject.Provider); err == nil {
+			report.Provider = &about
+		}
 		err = r.printJSON(report)
 	} else {
 		r.outln(doctorText(r.style(r.io.OutTerminal, 0), report))
@@ -167,7 +83,7 @@ func (r *runner) subject(ctx context.Context) (doctor.Subject, error) {
 	s := doctor.Subject{
 		Version: r.versionLine(), Built: buildTime(), Home: home, Dir: env.Dir, Getenv: r.io.Getenv,
 		Load:     func() (config.Config, []config.Warning, error) { return c, warnings, loadErr },
-		Provider: app.Provider, Sandbox: app.Sandbox, Keyring: keys.Available,
+		Provider: app.Provider, About: app.About, Sandbox: app.Sandbox, Keyring: keys.Available,
 		Key: func(m config.Model) (string, error) {
 			_, from, err := c.Key(m, r.io.Getenv, keys)
 			return from, err

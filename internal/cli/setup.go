@@ -7,11 +7,13 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coderrr/coderrr/internal/config"
+	"github.com/coderrr/coderrr/internal/doctor"
 	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/term"
 )
@@ -57,6 +59,7 @@ func (s *setup) run(ctx context.Context) error {
 		return err
 	}
 	settings = append(settings, [2]string{"provider.endpoint", endpoint})
+	s.config.Verify.Model = "" // it is about another provider, perhaps
 	s.config.Provider = config.Provider{Name: kind, Endpoint: endpoint, Model: "?"}
 	if err := s.key(ctx, kind); err != nil {
 		return err
@@ -108,8 +111,12 @@ func ended(err error) error {
 
 func (s *setup) endpoint(ctx context.Context, kind string) (string, error) {
 	prompt := "Address (empty for the provider's own): "
+	var found []string
 	if kind == "compatible" {
 		prompt = "Address, such as http://127.0.0.1:8000/v1: "
+		if found = s.local(ctx); len(found) > 0 {
+			prompt = "Number, or address: "
+		}
 	}
 	for {
 		line, err := s.console.Line(ctx, prompt)
@@ -117,6 +124,9 @@ func (s *setup) endpoint(ctx context.Context, kind string) (string, error) {
 			return "", ended(err)
 		}
 		line = strings.TrimSpace(line)
+		if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(found) {
+			return found[n-1], nil
+		}
 		u, parseErr := url.Parse(line)
 		switch {
 		case line == "" && kind != "compatible":
@@ -129,6 +139,51 @@ func (s *setup) endpoint(ctx context.Context, kind string) (string, error) {
 			return line, nil
 		}
 	}
+}
+
+// probeTime bounds the search for servers on this machine.
+const (
+	probeTime = 1500 * time.Millisecond
+	probe     = "search"
+)
+
+// local shows which of the usual servers answer on this machine, and returns their
+// addresses. They are asked for their list of models and are given no key.
+func (s *setup) local(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	usual := [][2]string{
+		{"LM Studio", "http://127.0.0.1:1234/v1"},
+		{"llama.cpp", "http://127.0.0.1:8080/v1"},
+		{"vLLM", "http://127.0.0.1:8000/v1"},
+		{"Ollama", "http://127.0.0.1:11434/v1"},
+	}
+	lists := make([][]llm.ModelInfo, len(usual))
+	var wg sync.WaitGroup
+	for i, u := range usual {
+		wg.Go(func() {
+			c := config.Default()
+			// A profile of its own: a stored key is for the server it was given for.
+			c.Providers = map[string]config.Provider{probe: {Name: "compatible"}}
+			c.Provider = config.Provider{Name: probe, Endpoint: u[1], Model: "?"}
+			if app, err := s.r.build(ctx, Env{Getenv: func(string) string { return "" }, Home: s.home, Config: c, Dir: s.r.io.Dir, Version: s.r.version, Notice: func(string) {}}); err == nil {
+				if p, err := app.Provider(ctx); err == nil {
+					var about doctor.About
+					lists[i] = about.Reach(ctx, p)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var found []string
+	for i, u := range usual {
+		if len(lists[i]) == 0 {
+			continue
+		}
+		found = append(found, u[1])
+		s.say(fmt.Sprintf("  %d  %s: it looks like %s, with %s", len(found), u[1], u[0], term.OneLine(lists[i][0].ID)))
+	}
+	return found
 }
 
 func (s *setup) key(ctx context.Context, kind string) error {
@@ -164,22 +219,22 @@ func (s *setup) key(ctx context.Context, kind string) error {
 func (s *setup) models(ctx context.Context) []llm.ModelInfo {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	models, err := s.r.list(ctx, s.config, s.home)
+	about, models, err := s.r.about(ctx, s.config, s.home)
 	switch {
-	case errors.Is(err, errCannotList):
-		return nil
 	case err != nil:
-		s.say(s.style.Error("the provider does not answer as it should: "+err.Error(), remedyOf(err)))
-		return nil
+		s.say(s.style.Error("the provider cannot be used: "+err.Error(), remedyOf(err)))
+	case !about.Reachable:
+		s.say(s.style.Error("the provider does not answer as it should: "+about.Problem, about.Remedy))
+	default:
+		s.say(s.style.Good("the provider answers") + fmt.Sprintf(" and lists %d models", len(models)))
 	}
-	s.say(s.style.Good("the provider answers") + fmt.Sprintf(" and lists %d models", len(models)))
 	return models
 }
 
 func (s *setup) model(ctx context.Context, kind string, models []llm.ModelInfo) (string, error) {
 	const shown = 30
 	for i, m := range models[:min(shown, len(models))] {
-		s.say(fmt.Sprintf("  %2d  %s", i+1, term.OneLine(m.ID)))
+		s.say(fmt.Sprintf("  %2d  %s", i+1, modelLine(m)))
 	}
 	if len(models) > shown {
 		s.say(fmt.Sprintf("  and %d more: `coderrr models` lists them", len(models)-shown))
@@ -201,10 +256,24 @@ func (s *setup) model(ctx context.Context, kind string, models []llm.ModelInfo) 
 			continue
 		}
 		if len(models) > 0 && !listed(models, line) {
-			s.say(s.style.Warning(fmt.Sprintf("%s does not list %q; it is saved as you typed it", kind, line)))
+			s.say(s.style.Warning(fmt.Sprintf("%s does not list %q; it is saved as you typed it: %s", kind, line, doctor.Missing(kind, line))))
 		}
 		return line, nil
 	}
+}
+
+// modelLine is a model with what is known of it.
+func modelLine(m llm.ModelInfo) string {
+	var a doctor.About
+	a.Known(m)
+	line := term.OneLine(m.ID)
+	if a.ContextTokens != nil {
+		line += ", context " + a.Size()
+	}
+	if a.InputUSD != nil {
+		line += ", " + a.Price()
+	}
+	return line
 }
 
 func listed(models []llm.ModelInfo, id string) bool {

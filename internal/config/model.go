@@ -32,6 +32,27 @@ type Model struct {
 // String is PROVIDER/MODEL.
 func (m Model) String() string { return m.Profile + "/" + m.Name }
 
+// Address is where requests go, to be shown: without credentials.
+func (m Model) Address() string {
+	if m.Endpoint != "" {
+		return maskURL(m.Endpoint)
+	}
+	switch m.Kind {
+	case "ollama":
+		return "http://localhost:11434"
+	case "anthropic":
+		return "https://api.anthropic.com"
+	case "openai":
+		return "https://api.openai.com/v1"
+	case "google":
+		return "https://generativelanguage.googleapis.com"
+	case "openrouter":
+		return "https://openrouter.ai/api/v1"
+	default:
+		return ""
+	}
+}
+
 // Resolve applies --model ([provider/]model, "" for none) and the environment.
 // Endpoint and headers of [provider] belong to the provider named there and are
 // never carried to another one.

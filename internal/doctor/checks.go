@@ -24,9 +24,11 @@ type Subject struct {
 	// Provider and Sandbox make what a session would use; Key says where the key
 	// was found ("" for nowhere). Keyring is nil when one answers.
 	Provider func(ctx context.Context) (llm.Provider, error)
-	Sandbox  func(ctx context.Context) (sandbox.Sandbox, error)
-	Key      func(m config.Model) (from string, err error)
-	Keyring  func() error
+	// About says what is known without asking whether anybody answers; it may be nil.
+	About   func(ctx context.Context) (About, error)
+	Sandbox func(ctx context.Context) (sandbox.Sandbox, error)
+	Key     func(m config.Model) (from string, err error)
+	Keyring func() error
 	// Terminal describes the terminal in one line, "" when there is none. Browser
 	// says whether a page can be opened.
 	Terminal string
@@ -88,11 +90,7 @@ func (s Subject) provider(context.Context) Result {
 	if bad != nil {
 		return *bad
 	}
-	where := "the provider's own address"
-	if m.Endpoint != "" {
-		where = config.Config{Provider: config.Provider{Endpoint: m.Endpoint}}.Masked().Provider.Endpoint
-	}
-	return Result{Status: OK, Detail: m.String() + " at " + where}
+	return Result{Status: OK, Detail: m.String() + " at " + m.Address()}
 }
 
 func (s Subject) key(context.Context) Result {
@@ -105,7 +103,7 @@ func (s Subject) key(context.Context) Result {
 	case err != nil:
 		return Result{Status: Warn, Detail: err.Error(), Remedy: "unlock the keyring, or set " + strings.Join(config.EnvNames(m.Kind), " or ")}
 	case from != "":
-		return Result{Status: OK, Detail: "found: " + from}
+		return Result{Status: OK, Detail: "found: " + from + " (" + config.Mask + ")"}
 	case config.NeedsKey(m.Kind):
 		return Result{Status: Fail, Detail: "there is no key for " + m.Profile, Remedy: "run `coderrr config`, or set " + strings.Join(config.EnvNames(m.Kind), " or ")}
 	default:
@@ -122,31 +120,35 @@ func (s Subject) model(ctx context.Context) Result {
 	if err != nil {
 		return Result{Status: Fail, Detail: err.Error(), Remedy: "run `coderrr config`"}
 	}
-	lister, ok := p.(llm.Lister)
-	if !ok {
+	if _, ok := p.(llm.Lister); !ok {
 		return Result{Status: Skip, Detail: m.Profile + " cannot list its models; the first request will tell"}
 	}
-	models, err := lister.Models(ctx)
-	if err != nil {
-		return Result{Status: Fail, Detail: err.Error(), Remedy: "check the address and the key with `coderrr config`"}
-	}
-	for _, have := range models {
-		if have.ID == m.Name || have.ID == m.Name+":latest" {
-			return found(have)
+	about := About{Provider: m.Kind, Profile: m.Profile, Model: m.Name}
+	if s.About != nil {
+		if about, err = s.About(ctx); err != nil {
+			return Result{Status: Fail, Detail: err.Error(), Remedy: "run `coderrr config`"}
 		}
 	}
-	if len(models) == 0 {
-		return Result{Status: Warn, Detail: "the provider answers and lists no models", Remedy: "make one available there"}
+	models := about.Reach(ctx, p)
+	switch {
+	case about.Problem == "":
+		return about.found()
+	case about.Reachable && len(models) == 0:
+		return Result{Status: Warn, Detail: about.Problem, Remedy: about.Remedy}
+	default:
+		return Result{Status: Fail, Detail: about.Problem, Remedy: about.Remedy}
 	}
-	return Result{Status: Fail, Detail: fmt.Sprintf("the provider answers and does not list %q among its %d models", m.Name, len(models)), Remedy: "run `coderrr models`, then `coderrr config set provider.model NAME`"}
 }
 
-func found(m llm.ModelInfo) Result {
-	if m.ContextTokens == 0 {
-		return Result{Status: OK, Detail: m.ID + " is there; its context size is not known"}
-	}
-	r := Result{Status: OK, Detail: fmt.Sprintf("%s is there, context %d tokens", m.ID, m.ContextTokens)}
-	if m.ContextTokens < 16_000 {
+// leastContext is the size below which plans and files hardly fit, in tokens.
+const leastContext = 16_000
+
+func (a About) found() Result {
+	r := Result{Status: OK, Detail: a.Model + " is there, context " + a.Size() + ", price " + a.Price()}
+	switch {
+	case a.Warning != "":
+		r.Status, r.Remedy = Warn, a.Warning
+	case a.ContextTokens != nil && *a.ContextTokens < leastContext:
 		r.Status, r.Remedy = Warn, "plans and files need room: use a model, or a setting of the server, with at least 16000 tokens"
 	}
 	return r

@@ -41,6 +41,8 @@ type Check struct {
 type Report struct {
 	OK     bool     `json:"ok"`
 	Checks []Result `json:"checks"`
+	// Provider is what a session would use; nil when that is not known.
+	Provider *About `json:"provider,omitempty"`
 }
 
 // limit is how long one check may take.

@@ -5,6 +5,7 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -156,6 +157,9 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 			Pricing map[string]string `json:"pricing"`
 		} `json:"data"`
 	}
+	if err := p.checkKey(ctx); err != nil {
+		return nil, err
+	}
 	if err := p.c.Get(ctx, wire.Call{Path: p.version + "/models", Header: p.auth()}, &list); err != nil {
 		return nil, err
 	}
@@ -179,6 +183,21 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 		out = append(out, info)
 	}
 	return out, nil
+}
+
+// checkKey asks OpenRouter what it thinks of the key: its list of models is for
+// everybody and accepts any.
+func (p *Provider) checkKey(ctx context.Context) error {
+	if p.d.Name != "openrouter" || p.key == "" {
+		return nil
+	}
+	var about struct{}
+	err := p.c.Get(ctx, wire.Call{Path: p.version + "/key", Header: p.auth()}, &about)
+	var e *llm.Error
+	if errors.As(err, &e) && e.Kind == llm.KindAuth {
+		return err
+	}
+	return nil // a gateway may not have this path
 }
 
 // perToken reads OpenRouter's prices, dollars for one token as text; known is
