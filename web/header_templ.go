@@ -893,6 +893,8 @@ func (p Page) kind() string {
 
 func (p Page) pillClass() string {
 	switch run, _ := p.State.Status(); {
+	case p.broken():
+		return ""
 	case p.question() != nil:
 		return "warn"
 	case run == view.Failed:

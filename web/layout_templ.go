@@ -247,7 +247,7 @@ func composer() templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<form class=\"composer\" id=\"composer\" aria-label=\"Message\"><label class=\"sr\" for=\"request\">Request</label> <textarea id=\"request\" rows=\"1\" placeholder=\"What should change?\" autocomplete=\"off\"></textarea><div class=\"tools\"><button type=\"button\" class=\"switch\" id=\"confirm\" role=\"switch\" aria-checked=\"false\" data-act=\"confirm\"><span class=\"knob\" aria-hidden=\"true\"></span> Review each write</button> <span class=\"hint hide-s\"><kbd>Enter</kbd> sends · <kbd>?</kbd> keys</span> <button type=\"submit\" class=\"btn send\" aria-label=\"Send\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<form class=\"composer\" id=\"composer\" aria-label=\"Message\"><label class=\"sr\" for=\"request\">Request</label><ul id=\"files\" class=\"files-list\" role=\"listbox\" aria-label=\"Files\" hidden></ul><textarea id=\"request\" rows=\"1\" placeholder=\"What should change?\" autocomplete=\"off\" aria-autocomplete=\"list\" aria-controls=\"files\"></textarea><div class=\"tools\"><button type=\"button\" class=\"switch\" id=\"confirm\" role=\"switch\" aria-checked=\"false\" data-act=\"confirm\"><span class=\"knob\" aria-hidden=\"true\"></span> Review each write</button> <span class=\"hint hide-s\"><kbd>Enter</kbd> sends · <kbd>?</kbd> keys</span> <button type=\"submit\" class=\"btn send\" aria-label=\"Send\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -280,7 +280,20 @@ func help() templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<dialog id=\"help\" aria-labelledby=\"help-t\"><form method=\"dialog\"><h2 id=\"help-t\">Keys</h2><dl class=\"keys\"><dt><kbd>/</kbd></dt><dd>Write a message</dd><dt><kbd>g</kbd> or <kbd>F6</kbd></dt><dd>Go to the decision</dd><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>Next and previous hunk (in the review)</dd><dt><kbd>n</kbd> <kbd>p</kbd></dt><dd>Next and previous file</dd><dt><kbd>a</kbd> <kbd>r</kbd> <kbd>c</kbd></dt><dd>Accept, reject, comment on the hunk</dd><dt><kbd>u</kbd></dt><dd>Take the hunk's decision back</dd><dt><kbd>d</kbd></dt><dd>Unified or split</dd><dt><kbd>⇧A</kbd> <kbd>⇧R</kbd></dt><dd>Accept all in the task, send back</dd><dt><kbd class=\"mod\">Ctrl+Enter</kbd></dt><dd>Apply or approve</dd><dt><kbd>1</kbd>–<kbd>9</kbd></dt><dd>Pick an option of the question</dd><dt><kbd>.</kbd></dt><dd>Stop</dd></dl><p class=\"meta\">Letters work only while the review or the decision has the focus.</p><label class=\"row\"><input type=\"checkbox\" id=\"single-keys\" checked> Single keys are on</label> <button class=\"btn\" value=\"close\">Close</button></form></dialog>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<dialog id=\"help\" aria-labelledby=\"help-t\"><form method=\"dialog\"><h2 id=\"help-t\">Keys</h2><dl class=\"keys\"><dt><kbd>/</kbd></dt><dd>Write a message</dd><dt><kbd>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		var templ_7745c5c3_Var12 string
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs("@")
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 108, Col: 18}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</kbd></dt><dd>Name a file in a message</dd><dt><kbd>↑</kbd> <kbd>↓</kbd></dt><dd>Earlier messages, in an empty box</dd><dt><kbd>g</kbd> or <kbd>F6</kbd></dt><dd>Go to the decision</dd><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>Next and previous hunk (in the review)</dd><dt><kbd>n</kbd> <kbd>p</kbd></dt><dd>Next and previous file</dd><dt><kbd>a</kbd> <kbd>r</kbd> <kbd>c</kbd></dt><dd>Accept, reject, comment on the hunk</dd><dt><kbd>u</kbd></dt><dd>Take the hunk's decision back</dd><dt><kbd>d</kbd></dt><dd>Unified or split</dd><dt><kbd>⇧A</kbd> <kbd>⇧R</kbd></dt><dd>Accept all in the task, send back</dd><dt><kbd class=\"mod\">Ctrl+Enter</kbd></dt><dd>Apply or approve</dd><dt><kbd>1</kbd>–<kbd>9</kbd></dt><dd>Pick an option of the question</dd><dt><kbd>.</kbd></dt><dd>Stop</dd></dl><p class=\"meta\">Letters work only while the review or the decision has the focus.</p><label class=\"row\"><input type=\"checkbox\" id=\"single-keys\" checked> Single keys are on</label> <button class=\"btn\" value=\"close\">Close</button></form></dialog>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

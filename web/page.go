@@ -50,6 +50,7 @@ type Session struct {
 	ID, Title, Status  string
 	Started            time.Time
 	Running, Elsewhere bool
+	Foreign            bool // its log came with the folder
 }
 
 // docs are the documents of a plan, in reading order.
@@ -79,6 +80,9 @@ func (p Page) status() string {
 	if p.Stopping && p.State.Outcome == nil {
 		return "Stopping…"
 	}
+	if p.elsewhere() {
+		return "Working · elsewhere"
+	}
 	if p.broken() {
 		return "Stopped"
 	}
@@ -90,6 +94,26 @@ func (p Page) status() string {
 // runs elsewhere.
 func (p Page) broken() bool {
 	return p.Session != "" && !p.Running && p.State.Outcome == nil
+}
+
+// fixed reports a session whose changes cannot be undone from here.
+func (p Page) fixed() bool {
+	for _, s := range p.Sessions {
+		if s.ID == p.Session && p.Session != "" {
+			return p.ReadOnly || s.Foreign
+		}
+	}
+	return p.ReadOnly
+}
+
+// elsewhere reports a session that another process runs.
+func (p Page) elsewhere() bool {
+	for _, s := range p.Sessions {
+		if s.ID == p.Session && p.Session != "" {
+			return s.Elsewhere && s.Running && p.broken()
+		}
+	}
+	return false
 }
 
 // tabTitle is the title of the browser tab.
@@ -136,6 +160,8 @@ func (p Page) hint() string {
 	switch run, _ := p.State.Status(); {
 	case p.Session == "":
 		return "What should change?"
+	case p.elsewhere():
+		return "Another Coderrr runs this session."
 	case p.ReadOnly || !p.Running:
 		return "This session has ended. A message starts a new one."
 	case run == view.PlanReady:

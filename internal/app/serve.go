@@ -13,7 +13,6 @@ import (
 	"github.com/coderrr/coderrr/internal/cli"
 	"github.com/coderrr/coderrr/internal/demo"
 	"github.com/coderrr/coderrr/internal/event"
-	"github.com/coderrr/coderrr/internal/lock"
 	"github.com/coderrr/coderrr/internal/sandbox"
 	"github.com/coderrr/coderrr/internal/server"
 	"github.com/coderrr/coderrr/internal/session"
@@ -56,6 +55,7 @@ type backend struct {
 	ctx   context.Context
 	info  server.Info
 	tasks sync.WaitGroup
+	paths paths
 
 	*lives
 }
@@ -144,6 +144,9 @@ func finished(log *event.Log) bool {
 // Start implements server.Backend.
 func (b *backend) Start(ctx context.Context, request string, o server.StartOptions) (server.Live, error) {
 	b.settle(ctx)
+	if err := b.keyless(); err != nil {
+		return nil, spoken(err)
+	}
 	if b.o.Demo {
 		if err := demo.Write(b.app.env.Dir); err != nil {
 			return nil, err
@@ -154,7 +157,7 @@ func (b *backend) Start(ctx context.Context, request string, o server.StartOptio
 		Request: request, Asker: inbox, Demo: b.o.Demo, Record: b.o.Record, Replay: b.o.Replay,
 	})
 	if err != nil {
-		return nil, err
+		return nil, spoken(err)
 	}
 	built.session.SetConfirmWrites(o.ConfirmWrites)
 	l := &live{app: b.app, run: built, inbox: inbox, ended: make(chan struct{})}
@@ -189,8 +192,7 @@ func (b *backend) Open(ctx context.Context, id string) (server.Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := event.NewLog(events, nil)
-	return stored{id: id, log: log}, log.Close()
+	return &stored{app: b.app, id: id, log: event.NewLog(events, nil), n: len(events)}, nil
 }
 
 // Sessions implements server.Backend.
@@ -208,7 +210,7 @@ func (b *backend) Sessions(ctx context.Context) ([]server.SessionInfo, error) {
 	defer b.mu.Unlock()
 	out := make([]server.SessionInfo, 0, len(list))
 	for _, s := range list {
-		info := server.SessionInfo{ID: s.ID, Title: s.Request, Started: s.Started, Status: s.Status, Running: s.Running}
+		info := server.SessionInfo{ID: s.ID, Title: s.Request, Started: s.Started, Status: s.Status, Running: s.Running, Foreign: !s.Known}
 		if l, ok := b.live[s.ID]; ok {
 			// Between its last event and the freed lock it has ended already.
 			info.Running = l.Running() && s.Status == ""
@@ -273,35 +275,6 @@ func (l *live) EditSpec(ctx context.Context, document, content, base string) err
 	return err
 }
 
-// Undo holds the workspace while it changes files, so that no other session does.
-func (l *live) Undo(ctx context.Context, path string) error {
-	if l.Running() {
-		return l.run.session.Undo(ctx, path)
-	}
-	held, err := lock.Workspace(l.app.env.Home, l.run.dir, l.ID())
-	if err != nil {
-		return busy(err)
-	}
-	return errors.Join(l.run.session.Undo(ctx, path), held.Close())
+func (l *live) Undo(ctx context.Context, path, task string) error {
+	return l.undo(func() error { return l.run.session.Undo(ctx, path, task) })
 }
-
-// stored is the log of a session that does not run here: to be read only.
-type stored struct {
-	id  string
-	log *event.Log
-}
-
-func (s stored) ID() string                      { return s.id }
-func (s stored) Log() *event.Log                 { return s.log }
-func (s stored) Running() bool                   { return false }
-func (s stored) Answer(string, ask.Answer) error { return server.ErrReadOnly }
-func (s stored) Say(string) error                { return server.ErrReadOnly }
-func (s stored) Unsay(string) error              { return server.ErrReadOnly }
-func (s stored) Stop()                           {}
-func (s stored) SetConfirmWrites(bool)           {}
-
-func (s stored) EditSpec(context.Context, string, string, string) error {
-	return server.ErrReadOnly
-}
-
-func (s stored) Undo(context.Context, string) error { return server.ErrReadOnly }

@@ -36,6 +36,11 @@ type Backend interface {
 	// closed and whose other methods return ErrReadOnly. Opening the same id twice
 	// must give the same log while it runs.
 	Open(ctx context.Context, id string) (Live, error)
+	// Remove deletes the log of a session that does not run.
+	Remove(ctx context.Context, id string) error
+	// Files lists a dozen paths of the workspace that fit a few letters, the best
+	// first.
+	Files(ctx context.Context, query string) ([]string, error)
 }
 
 // Info is what the page says about where it works.
@@ -71,6 +76,8 @@ type SessionInfo struct {
 	Running bool      `json:"running"`
 	// Elsewhere is true when another process runs it.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Foreign is true when its log came with the folder: it can only be read.
+	Foreign bool `json:"foreign,omitempty"`
 	// Status is the status of session.finished, "" while there is none.
 	Status string `json:"status,omitempty"`
 }
@@ -97,6 +104,7 @@ type Live interface {
 	EditSpec(ctx context.Context, document, content, base string) error
 	// SetConfirmWrites turns the review of each write on or off.
 	SetConfirmWrites(on bool)
-	// Undo takes back what the session changed at path, or everywhere for "".
-	Undo(ctx context.Context, path string) error
+	// Undo takes back what the session changed at path ("": everywhere) for the
+	// task ("": for any).
+	Undo(ctx context.Context, path, task string) error
 }

@@ -21,7 +21,7 @@ type command struct {
 
 	Request  string             `json:"request"`  // start
 	Confirm  bool               `json:"confirm"`  // start
-	Text     string             `json:"text"`     // say, unsay, answer
+	Text     string             `json:"text"`     // say, unsay, answer, files
 	Question string             `json:"question"` // answer
 	Choice   string             `json:"choice"`   // answer
 	Hash     string             `json:"hash"`     // answer
@@ -31,12 +31,13 @@ type command struct {
 	Base     string             `json:"base"`     // edit
 	On       bool               `json:"on"`       // confirm_writes
 	Path     string             `json:"path"`     // undo; "" is everything
-	Target   string             `json:"target"`   // open; "" is the start page
+	Task     string             `json:"task"`     // undo; "" is any
+	Target   string             `json:"target"`   // open, remove; "" is the start page
 }
 
 func (c command) known() bool {
 	switch c.Type {
-	case "start", "say", "unsay", "answer", "stop", "edit", "confirm_writes", "undo", "open":
+	case "start", "say", "unsay", "answer", "stop", "edit", "confirm_writes", "undo", "open", "remove", "files":
 		return true
 	default:
 		return false
@@ -55,7 +56,7 @@ var errBusy = errors.New("the last commands are still being done")
 // handle does what is quick at once, and puts the rest behind what is slow.
 func (c *conn) handle(ctx context.Context, cmd command) {
 	switch cmd.Type {
-	case "start", "open", "edit", "undo":
+	case "start", "open", "edit", "undo", "remove", "files":
 		select {
 		case c.slow <- cmd:
 		default:
@@ -142,13 +143,19 @@ func (c *conn) slowly(ctx context.Context, cmd command, out *ack) error {
 		c.move(h)
 		out.Session = cmd.Target
 		return nil
+	case "remove":
+		return c.remove(ctx, cmd)
+	case "files":
+		list, err := c.s.backend.Files(ctx, cmd.Text)
+		out.Files = list
+		return err
 	}
 	live, _, err := c.target(cmd)
 	if err != nil {
 		return err
 	}
 	if cmd.Type == "undo" {
-		return live.Undo(ctx, cmd.Path)
+		return live.Undo(ctx, cmd.Path, cmd.Task)
 	}
 	if err := live.EditSpec(ctx, cmd.Document, cmd.Content, cmd.Base); err != nil {
 		return err
@@ -177,6 +184,23 @@ func (c *conn) start(ctx context.Context, cmd command, out *ack) error {
 	}
 	c.move(h)
 	out.Session = id
+	c.s.Changed()
+	return nil
+}
+
+// remove deletes a stored session; the pages that show it go to the start page.
+func (c *conn) remove(ctx context.Context, cmd command) error {
+	if err := c.s.backend.Remove(ctx, cmd.Target); err != nil {
+		return err
+	}
+	for _, page := range c.s.watching(cmd.Target) {
+		start := ""
+		h, err := c.s.pick(ctx, &start)
+		if err != nil {
+			return err
+		}
+		page.move(h)
+	}
 	c.s.Changed()
 	return nil
 }

@@ -3,8 +3,10 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +53,21 @@ func (b *backend) Open(_ context.Context, id string) (server.Live, error) {
 		}
 	}
 	return nil, server.ErrNoSession
+}
+
+func (b *backend) Remove(_ context.Context, id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.list)
+	b.list = slices.DeleteFunc(b.list, func(l *live) bool { return l.id == id && !l.Running() })
+	if len(b.list) == n {
+		return errors.New("the session is running; stop it first")
+	}
+	return nil
+}
+
+func (b *backend) Files(_ context.Context, query string) ([]string, error) {
+	return []string{query + ".go"}, nil
 }
 
 func (b *backend) add(id, request string) *live {
@@ -125,7 +142,10 @@ func (l *live) EditSpec(ctx context.Context, document, content, base string) err
 	return nil
 }
 
-func (l *live) Undo(_ context.Context, path string) error { l.note("undo " + path); return nil }
+func (l *live) Undo(_ context.Context, path, task string) error {
+	l.note("undo " + path + task)
+	return nil
+}
 
 // ask opens a question as a session does and waits for its answer in the
 // background.
@@ -211,16 +231,17 @@ type tab struct {
 }
 
 type message struct {
-	Type    string `json:"type"`
-	Frame   int64  `json:"frame"`
-	Epoch   string `json:"epoch"`
-	Session string `json:"session"`
-	Seq     int64  `json:"seq"`
-	ID      string `json:"id"`
-	OK      bool   `json:"ok"`
-	Code    string `json:"code"`
-	Why     string `json:"why"`
-	SHA256  string `json:"sha256"`
+	Type    string   `json:"type"`
+	Frame   int64    `json:"frame"`
+	Epoch   string   `json:"epoch"`
+	Session string   `json:"session"`
+	Seq     int64    `json:"seq"`
+	ID      string   `json:"id"`
+	OK      bool     `json:"ok"`
+	Code    string   `json:"code"`
+	Why     string   `json:"why"`
+	SHA256  string   `json:"sha256"`
+	Files   []string `json:"files"`
 	Patch   []struct {
 		ID, In, Op, HTML string
 	} `json:"patch"`

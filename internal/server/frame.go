@@ -35,6 +35,8 @@ type ack struct {
 	Why     string `json:"why,omitempty"`
 	Session string `json:"session,omitempty"`
 	SHA256  string `json:"sha256,omitempty"` // edit: of the text that is on disk now
+	// Files are the paths that fit.
+	Files []string `json:"files,omitempty"`
 }
 
 // encode writes JSON without HTML escaping, which would make HTML twice as long.

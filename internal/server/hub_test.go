@@ -223,17 +223,22 @@ func TestCommandsReachTheSession(t *testing.T) {
 		{"edit", map[string]any{"document": "design", "content": "# D", "base": "x"}},
 		{"undo", map[string]any{"path": "a.go"}},
 		{"undo", nil},
+		{"undo", map[string]any{"task": "T001"}},
 		{"stop", nil},
 	} {
 		a, _ := tb.do(c.kind, c.fields)
 		require.True(t, a.OK, a.Why)
 	}
 	l := st.b.list[0]
-	require.Equal(t, []string{"confirm on", "say more", "unsay more", "edit design # D", "undo a.go", "undo ", "stop"}, l.did())
+	require.Equal(t, []string{"confirm on", "say more", "unsay more", "edit design # D", "undo a.go", "undo ", "undo T001", "stop"}, l.did())
 	a, _ = tb.do("edit", map[string]any{"document": "design", "content": "x", "base": "old"})
 	require.Equal(t, "stale", a.Code)
 	a, _ = tb.do("unsay", map[string]any{"text": "late"})
 	require.Equal(t, "delivered", a.Code)
+	a, _ = tb.do("files", map[string]any{"text": "ma"})
+	require.Equal(t, []string{"ma.go"}, a.Files)
+	a, _ = tb.do("remove", map[string]any{"target": "new"})
+	require.False(t, a.OK, "it runs")
 	a, _ = tb.do("open", map[string]any{"target": "nowhere"})
 	require.Equal(t, "no_session", a.Code)
 	a, before = tb.do("open", map[string]any{"target": ""})
@@ -375,4 +380,23 @@ func TestConfirmSwitch(t *testing.T) {
 	tb.until("data-confirm")
 	_, m = st.open(map[string]any{"session": "s1"})
 	require.Contains(t, m.html(), "data-confirm")
+}
+
+// TestRemoveLeavesNoPageBehind: a page that shows a session that is deleted goes
+// to the start page.
+func TestRemoveLeavesNoPageBehind(t *testing.T) {
+	st := start(t)
+	l := st.b.add("s1", "r")
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.log.Append(event.SessionFinished{Status: "ok"})
+	one, _ := st.open(map[string]any{"session": "s1"})
+	two, _ := st.open(map[string]any{"session": "s1"})
+	one.session = "s1"
+	a, _ := one.do("remove", map[string]any{"target": "s1"})
+	require.True(t, a.OK, a.Why)
+	two.until("What should change in")
+	_, m := st.open(map[string]any{"session": "s1"})
+	require.Equal(t, "", m.Session)
 }

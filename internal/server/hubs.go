@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/coderrr/coderrr/web"
 )
@@ -104,6 +106,19 @@ func (s *Server) addHub(ctx context.Context, live Live, confirm bool) *hub {
 	return h
 }
 
+// watching are the pages that show a session.
+func (s *Server) watching(session string) []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.hubs[session]
+	if h == nil || session == "" {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.conns))
+}
+
 // leave takes a page off its hub, and the hub away when it is the last and nothing
 // happens there any more.
 func (s *Server) leave(c *conn) {
@@ -131,7 +146,7 @@ func (s *Server) sessionRows(ctx context.Context) []web.Session {
 	rows := make([]web.Session, 0, len(list))
 	for _, i := range list {
 		rows = append(rows, web.Session{
-			ID: i.ID, Title: i.Title, Status: i.Status, Started: i.Started, Running: i.Running, Elsewhere: i.Elsewhere,
+			ID: i.ID, Title: i.Title, Status: i.Status, Started: i.Started, Running: i.Running, Elsewhere: i.Elsewhere, Foreign: i.Foreign,
 		})
 	}
 	return rows

@@ -27,10 +27,10 @@ func regions() []region {
 	return []region{
 		{"top", header | view.PartQuestions | view.PartOutcome | view.PartTasks | view.PartPlan, web.Top},
 		{"rail-plan", view.PartPlan | view.PartQuestions | view.PartTasks, web.RailPlan},
-		{"tasks", view.PartTasks, web.Tasks},
+		{"tasks", view.PartTasks | view.PartFiles | view.PartOutcome, web.Tasks},
 		{"context", view.PartContext, web.Context},
 		{"sessions", partSessions, web.Sessions},
-		{"after", view.PartRetry | view.PartQueue | header | view.PartQuestions | view.PartOutcome, web.After},
+		{"after", view.PartRetry | view.PartQueue | header | view.PartQuestions | view.PartOutcome | partSessions, web.After},
 		{"plan", view.PartPlan | view.PartOutcome | view.PartQuestions, web.Plan},
 		{"pending", view.PartQuestions | view.PartOutcome, web.Pending},
 		{"rev-head", view.PartFiles | view.PartOutcome | view.PartQuestions, web.ReviewHead},

@@ -246,7 +246,7 @@ func TestTypingWhileThePlanWaitsIsAComment(t *testing.T) {
 	t.Parallel()
 	var r *rig
 	asker := asktest.New(t,
-		asktest.Step{Kind: ask.Plan, Wait: true, Look: func(ask.Question) { r.Say("shorter, please") }},
+		asktest.Step{Kind: ask.Plan, Wait: true, Look: func(ask.Question) { require.NoError(t, r.Say("shorter, please")) }},
 		asktest.Step{Kind: ask.Plan, Choice: ask.Discard})
 	model := script(planTurns(), []llmtest.Turn{llmtest.Use("finish", m{"summary": "ok"})})
 	r = newRig(t, newPlace(t), model, asker, setup{})
@@ -441,11 +441,11 @@ func TestC21ARepositoryCannotApproveItself(t *testing.T) {
 func TestUndoAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, newPlace(t), script(planTurns(), workTurns()), asktest.New(t, approve), setup{})
-	require.Error(t, r.Undo(t.Context(), ""), "nothing was changed yet")
+	require.Error(t, r.Undo(t.Context(), "", ""), "nothing was changed yet")
 	r.Run(t.Context(), session.Request{Text: "go"})
-	require.NoError(t, r.Undo(t.Context(), "a.txt"))
+	require.NoError(t, r.Undo(t.Context(), "a.txt", ""))
 	require.Equal(t, "one\ntwo\n", r.read(t, "a.txt"))
-	require.Error(t, r.Undo(t.Context(), "a.txt"))
+	require.Error(t, r.Undo(t.Context(), "a.txt", ""))
 }
 
 func TestCancelledContext(t *testing.T) {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,22 +15,22 @@ import (
 var ErrBusy = errors.New("the session is working: stop it, or wait for its end, before you undo")
 
 // Undo takes back what the session changed at a path (a file, or what is below a
-// folder), or everywhere for "". Git is not touched. It refuses where a file
+// folder) and for a task, everywhere and for all for "". Git is not touched. It refuses where a file
 // changed since.
-func (s *Session) Undo(ctx context.Context, path string) error {
+func (s *Session) Undo(ctx context.Context, path, task string) error {
 	s.undoing.Lock()
 	defer s.undoing.Unlock()
 	switch s.Phase() {
 	case event.Planning, event.Execute:
 		return ErrBusy
 	}
-	undo := history.Plan(s.o.Log.Events(0), history.Filter{Path: path})
+	undo := history.Plan(s.o.Log.Events(0), history.Filter{Path: path, Task: task})
 	if len(undo.Steps) == 0 {
 		return errors.New("there is nothing to undo")
 	}
 	done, err := undo.Apply(ctx, history.Options{Root: s.o.Root, Store: s.o.History, Log: s.commit})
 	if len(done) > 0 {
-		s.o.Log.Append(event.ContextChanged{What: "undo", Name: path, Detail: strings.Join(done, "\n")})
+		s.o.Log.Append(event.ContextChanged{What: "undo", Name: cmp.Or(path, task), Detail: strings.Join(done, "\n")})
 	}
 	if err != nil {
 		return fmt.Errorf("undo: %w", err)

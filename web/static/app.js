@@ -4,6 +4,8 @@ import { Net } from "./net.js";
 import { Plan } from "./plan.js";
 import { Review } from "./review.js";
 import { keys } from "./keys.js";
+import { Complete, past } from "./complete.js";
+import { save, remove } from "./export.js";
 
 const $ = (id) => document.getElementById(id);
 const body = document.body;
@@ -30,6 +32,7 @@ const net = new Net({
     plan.reset();
     review.reset();
     log.pinned = true;
+    $("alerts").replaceChildren();
     for (const id of ["items", "plan", "review"]) $(id).replaceChildren();
   },
 });
@@ -141,13 +144,17 @@ async function submit() {
   const running = top_().dataset.running !== undefined;
   const r = running ? await net.send("say", { text }) : await net.send("start", { request: text, confirm: $("confirm").getAttribute("aria-checked") === "true" });
   if (!r.ok) return toast(r.why);
+  past.add(text);
   box.value = "";
   log.pinned = true;
   log.follow();
 }
+const complete = new Complete(ui, $("request"));
 $("composer").addEventListener("submit", (e) => { e.preventDefault(); submit(); });
 $("request").addEventListener("keydown", (e) => {
-  if (e.isComposing || e.keyCode === 229) return;
+  if (e.isComposing || e.keyCode === 229 || complete.key(e)) return;
+  const by = { ArrowUp: -1, ArrowDown: 1 }[e.key];
+  if (by && past.step(e.target, by)) return e.preventDefault();
   if (e.key === "Enter" && !e.shiftKey && !e.altKey) {
     e.preventDefault();
     if ((e.ctrlKey || e.metaKey) && !$("request").value.trim()) return;
@@ -187,10 +194,16 @@ const acts = {
   },
   async undo(b) {
     b.setAttribute("aria-disabled", "true");
-    const r = await net.send("undo", { path: b.dataset.path });
+    const r = await net.send("undo", { path: b.dataset.path ?? "", task: b.dataset.task ?? "" });
     b.removeAttribute("aria-disabled");
     if (!r.ok) toast(r.why);
   },
+  async again(b) {
+    const r = await net.send("start", { request: b.dataset.text, confirm: $("confirm").getAttribute("aria-checked") === "true" });
+    if (!r.ok) toast(r.why);
+  },
+  save: (b) => save(ui, b.dataset.session),
+  remove: (b) => remove(ui, b),
   goto(b) {
     const el = document.querySelector(`[data-call="${CSS.escape(b.dataset.call)}"].tool`);
     if (!el) return;
@@ -209,7 +222,7 @@ const acts = {
   comment: (b) => review.comment(b.closest(".hunk")),
   doc(b) { ui.show("plan"); plan.doc(b.dataset.doc); body.removeAttribute("data-rail"); },
   mode: (b) => plan.mode(b.dataset.mode),
-  save: (b) => plan.save(b.dataset.doc, true),
+  "save-plan": (b) => plan.save(b.dataset.doc, true),
   "plan-comment": (b) => plan.comment(b.closest(".blk")),
   "drop-note": (b) => plan.drop(b.closest(".plan-note")),
   "close-alert": (b) => b.parentElement.remove(),

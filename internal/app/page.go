@@ -1,0 +1,190 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coderrr/coderrr/internal/cli"
+	"github.com/coderrr/coderrr/internal/config"
+	"github.com/coderrr/coderrr/internal/lock"
+	"github.com/coderrr/coderrr/internal/workspace"
+)
+
+// spoken puts the remedy of a failure into its text: the page has one line for it.
+func spoken(err error) error {
+	var f *cli.Failure
+	if !errors.As(err, &f) || f.Remedy == "" {
+		return err
+	}
+	return fmt.Errorf("%w. %s", err, f.Remedy)
+}
+
+// keyless says what is missing when the configured provider refuses calls without
+// a key and there is none: better than a session that ends at its first call.
+func (b *backend) keyless() error {
+	if b.o.Demo || b.o.Replay != "" {
+		return nil
+	}
+	m, err := b.app.env.Config.Resolve("", b.app.env.Getenv)
+	if err != nil || !config.NeedsKey(m.Kind) {
+		return nil // what is wrong is said where the model is made
+	}
+	if key, err := b.app.key(m); err != nil || key != "" {
+		return err
+	}
+	return &cli.Failure{
+		Code: cli.ExitProvider, Err: fmt.Errorf("there is no key for %s", m.Kind),
+		Remedy: "Store one with coderrr config, or set " + strings.Join(config.EnvNames(m.Kind), " or ") + " before you start Coderrr",
+	}
+}
+
+// Remove implements server.Backend.
+func (b *backend) Remove(ctx context.Context, id string) error {
+	b.mu.Lock()
+	l, ok := b.live[id]
+	b.mu.Unlock()
+	if ok && l.Running() {
+		return errors.New("the session is running; stop it first")
+	}
+	ws, err := b.app.openStore()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = ws.Close() }()
+	if err := ws.Sessions().Remove(ctx, id); err != nil {
+		return spoken(err)
+	}
+	b.mu.Lock()
+	delete(b.live, id)
+	b.mu.Unlock()
+	if ok {
+		return l.run.Close()
+	}
+	return nil
+}
+
+// undo takes back under the workspace's lock, so that no other session changes
+// files meanwhile.
+func (l *live) undo(back func() error) error {
+	if l.Running() {
+		return back()
+	}
+	held, err := lock.Workspace(l.app.env.Home, l.run.dir, l.ID())
+	if err != nil {
+		return spoken(busy(err))
+	}
+	return errors.Join(back(), held.Close())
+}
+
+// Limits of the completion of file names.
+const (
+	maxPaths  = 100_000
+	pathsFor  = 3 * time.Second // how long a list of the files is good for
+	maxShown  = 12
+	walkLimit = 2 * time.Second
+)
+
+// paths is the workspace's files, listed when they are asked for.
+type paths struct {
+	mu   sync.Mutex
+	at   time.Time
+	list []string
+}
+
+// Files implements server.Backend.
+func (b *backend) Files(ctx context.Context, query string) ([]string, error) {
+	p := &b.paths
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.list == nil || time.Since(p.at) > pathsFor {
+		list, err := b.walk(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.list, p.at = list, time.Now()
+	}
+	return match(p.list, query, maxShown), nil
+}
+
+func (b *backend) walk(ctx context.Context) ([]string, error) {
+	root, err := b.app.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, walkLimit)
+	defer cancel()
+	list := []string{}
+	err = root.Walk(ctx, ".", workspace.WalkOptions{}, func(e workspace.Entry) error {
+		if len(list) >= maxPaths {
+			return fs.SkipAll
+		}
+		if e.Kind == workspace.KindFile {
+			list = append(list, e.Path)
+		}
+		return nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil // what was found in time is better than nothing
+	}
+	return list, err
+}
+
+// match are the paths that hold the letters of the query in order, the best first:
+// in the file's name before in the folders, together before apart, short before
+// long.
+func match(list []string, query string, most int) []string {
+	query = strings.ToLower(query)
+	type hit struct {
+		path  string
+		score int
+	}
+	var hits []hit
+	for _, p := range list {
+		if score, ok := score(strings.ToLower(p), query); ok {
+			hits = append(hits, hit{p, score})
+		}
+	}
+	slices.SortFunc(hits, func(a, b hit) int {
+		if a.score != b.score {
+			return a.score - b.score
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	out := []string{}
+	for _, h := range hits[:min(most, len(hits))] {
+		out = append(out, h.path)
+	}
+	return out
+}
+
+// score judges one path, both in lower case; less is better.
+func score(path, query string) (int, bool) {
+	if query == "" {
+		return strings.Count(path, "/")*1000 + len(path), true
+	}
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	switch at := strings.Index(name, query); {
+	case at == 0:
+		return len(path), true
+	case at > 0:
+		return 1000 + len(path), true
+	case strings.Contains(path, query):
+		return 2000 + len(path), true
+	}
+	gaps, at := 0, 0
+	for i := 0; i < len(query); i++ {
+		n := strings.IndexByte(path[at:], query[i])
+		if n < 0 {
+			return 0, false
+		}
+		gaps, at = gaps+n, at+n+1
+	}
+	return 3000 + 10*gaps + len(path), true
+}

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/coderrr/coderrr/internal/ask"
+	"github.com/coderrr/coderrr/internal/cli"
+	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/server"
+)
+
+// stored is the log of a session that does not run here: to be read, and, if it is
+// one of ours, to be undone.
+type stored struct {
+	app *App
+	id  string
+	log *event.Log
+
+	mu sync.Mutex
+	n  int // events of the file that the log has
+}
+
+func (s *stored) ID() string                                             { return s.id }
+func (s *stored) Log() *event.Log                                        { return s.log }
+func (s *stored) Running() bool                                          { return false }
+func (s *stored) Answer(string, ask.Answer) error                        { return server.ErrReadOnly }
+func (s *stored) Say(string) error                                       { return server.ErrReadOnly }
+func (s *stored) Unsay(string) error                                     { return server.ErrReadOnly }
+func (s *stored) Stop()                                                  {}
+func (s *stored) SetConfirmWrites(bool)                                  {}
+func (s *stored) EditSpec(context.Context, string, string, string) error { return server.ErrReadOnly }
+
+// Undo takes back what the session changed, as coderrr undo does: it survives a
+// restart. A log that came with the folder is not trusted to undo anything.
+func (s *stored) Undo(ctx context.Context, path, task string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ws, err := s.app.openStore()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = ws.Close() }()
+	report, err := ws.Undo(ctx, cli.UndoOptions{Session: s.id, Path: path, Task: task})
+	if err == nil && len(report.Steps) == 0 {
+		err = errors.New("there is nothing to undo")
+	}
+	events, readErr := ws.Sessions().Events(ctx, s.id)
+	for _, e := range events[min(s.n, len(events)):] {
+		s.log.Append(e.Data)
+	}
+	s.n = max(s.n, len(events))
+	if err != nil {
+		return spoken(err)
+	}
+	return readErr
+}

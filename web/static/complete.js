@@ -1,0 +1,101 @@
+// Completion of @file names in the message box: the server knows the files, the
+// list belongs to the box (aria-activedescendant), so the focus never leaves it.
+
+export class Complete {
+  constructor(ui, box) {
+    this.ui = ui;
+    this.box = box;
+    this.list = document.getElementById("files");
+    this.at = 0;
+    this.n = 0;
+    box.addEventListener("input", () => this.look());
+    box.addEventListener("blur", () => setTimeout(() => this.hide(), 150));
+    this.list.addEventListener("mousedown", (e) => {
+      const o = e.target.closest("[role=option]");
+      if (o) { e.preventDefault(); this.take(o.textContent); }
+    });
+  }
+
+  get open() { return !this.list.hidden; }
+
+  // word is what stands between the last @ and the caret, null for none.
+  word() {
+    const before = this.box.value.slice(0, this.box.selectionStart);
+    return /(?:^|\s)@([^\s@]{0,120})$/.exec(before)?.[1] ?? null;
+  }
+
+  async look() {
+    const word = this.word();
+    if (word === null) return this.hide();
+    const n = ++this.n;
+    const r = await this.ui.net.send("files", { text: word });
+    if (n !== this.n || this.word() !== word) return;
+    if (!r.ok || !r.files?.length) return this.hide();
+    this.at = 0;
+    this.list.replaceChildren(...r.files.map((f, i) => {
+      const o = document.createElement("li");
+      o.id = `file-${i}`;
+      o.setAttribute("role", "option");
+      o.textContent = f;
+      return o;
+    }));
+    this.list.hidden = false;
+    this.mark();
+  }
+
+  mark() {
+    [...this.list.children].forEach((o, i) => o.setAttribute("aria-selected", String(i === this.at)));
+    this.box.setAttribute("aria-activedescendant", `file-${this.at}`);
+    this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
+  }
+
+  hide() {
+    this.n++;
+    if (!this.open) return;
+    this.list.hidden = true;
+    this.box.removeAttribute("aria-activedescendant");
+  }
+
+  take(file) {
+    const end = this.box.selectionStart, word = this.word();
+    if (word === null) return this.hide();
+    this.box.setRangeText(`${file} `, end - word.length, end, "end");
+    this.hide();
+    this.box.focus();
+  }
+
+  // key reports whether it used the key.
+  key(e) {
+    if (!this.open) return false;
+    const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    const n = this.list.children.length;
+    if (by) { this.at = (this.at + by + n) % n; this.mark(); }
+    else if ((e.key === "Enter" && !e.ctrlKey && !e.metaKey) || e.key === "Tab") this.take(this.list.children[this.at].textContent);
+    else if (e.key === "Escape") this.hide();
+    else return false;
+    e.preventDefault();
+    e.stopPropagation();
+    return true;
+  }
+}
+
+// past keeps what was sent from this tab, for the arrow keys in an empty box.
+export const past = {
+  get list() { try { return JSON.parse(sessionStorage.getItem("coderrr-past") || "[]"); } catch { return []; } },
+  add(text) {
+    const list = [...this.list.filter((t) => t !== text), text].slice(-50);
+    try { sessionStorage.setItem("coderrr-past", JSON.stringify(list)); } catch { /* off */ }
+    this.at = null;
+  },
+  at: null,
+  // step goes to an older (-1) or newer text; it takes the key only from an empty
+  // box or from a text of its own.
+  step(box, by) {
+    const list = this.list;
+    const at = this.at ?? list.length;
+    if (!list.length || (box.value !== "" && box.value !== list[at])) return false;
+    this.at = Math.max(0, Math.min(list.length, at + by));
+    box.value = list[this.at] ?? "";
+    return true;
+  },
+};
