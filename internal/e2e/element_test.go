@@ -237,10 +237,28 @@ func (p *tab) press(keys ...string) {
 				name, with = rest, append(with, chromedp.KeyModifiers(m.key))
 			}
 		}
+		if name == "Enter" && len(with) == 0 {
+			p.enter(ctx)
+			continue
+		}
 		if code, ok := named()[name]; ok {
 			name = code
 		}
 		require.NoError(p.t, chromedp.Do(ctx, chromedp.KeyEvent(name, with...)), "press %q", name)
+	}
+}
+
+// enter presses Enter as a keyboard does: in one event, so that a page which takes
+// the key gets no line break as well.
+func (p *tab) enter(ctx context.Context) {
+	p.t.Helper()
+	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		e := input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13}
+		if kind == input.DispatchKeyEventTypeKeyDown {
+			e.Text = "\r"
+		}
+		_, err := chromedp.Call(ctx, input.DispatchKeyEvent, e)
+		require.NoError(p.t, err)
 	}
 }
 

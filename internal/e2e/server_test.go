@@ -28,6 +28,7 @@ type server struct {
 	token  string
 	home   string // CODERRR_HOME
 	temp   string // TMPDIR: the demo's copy of the sample project is below it
+	work   string // where it is started: the workspace, without --demo
 	cmd    *exec.Cmd
 	stderr *buffer
 	done   chan struct{} // closed when the process has ended
@@ -37,29 +38,62 @@ type server struct {
 // tests: no home, no keys, no display.
 func startDemo(t *testing.T, args ...string) *server {
 	t.Helper()
-	binary, err := shared.binary()
-	require.NoError(t, err)
-	dir := t.TempDir()
-	s := &server{
-		t: t, home: filepath.Join(dir, "home"), temp: filepath.Join(dir, "tmp"),
-		stderr: &buffer{}, done: make(chan struct{}),
+	s := newServer(t)
+	s.start(append([]string{"--demo"}, args...)...)
+	return s
+}
+
+// startConfigured starts `coderrr ui` in an empty workspace with a config.toml, or
+// with none for "".
+func startConfigured(t *testing.T, config string) *server {
+	t.Helper()
+	s := newServer(t)
+	if config != "" {
+		dir := filepath.Join(s.home, ".coderrr")
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "config.toml"), []byte(config), 0o600))
 	}
-	for _, d := range []string{s.home, s.temp} {
+	s.start()
+	return s
+}
+
+// newServer prepares the folders of a server that is not started yet.
+func newServer(t *testing.T) *server {
+	t.Helper()
+	dir := t.TempDir()
+	s := &server{t: t, home: filepath.Join(dir, "home"), temp: filepath.Join(dir, "tmp")}
+	s.work = filepath.Join(dir, "work")
+	for _, d := range []string{s.home, s.temp, s.work} {
 		require.NoError(t, os.Mkdir(d, 0o700))
 	}
-	s.cmd = exec.Command(binary, append([]string{"ui", "--demo", "--no-open"}, args...)...)
-	s.cmd.Dir = s.temp
+	return s
+}
+
+// again is another process over the same folders, as after a restart.
+func (s *server) again(args ...string) *server {
+	s.t.Helper()
+	next := &server{t: s.t, home: s.home, temp: s.temp, work: s.work}
+	next.start(args...)
+	return next
+}
+
+func (s *server) start(args ...string) {
+	s.t.Helper()
+	binary, err := shared.binary()
+	require.NoError(s.t, err)
+	s.stderr, s.done = &buffer{}, make(chan struct{})
+	s.cmd = exec.Command(binary, append([]string{"ui", "--no-open"}, args...)...)
+	s.cmd.Dir = s.work
 	s.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "TMPDIR=" + s.temp,
 		"CODERRR_HOME=" + filepath.Join(s.home, ".coderrr"), "CI=" + os.Getenv("CI"),
 	}
 	s.cmd.Stderr = s.stderr
 	stdout, err := s.cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, s.cmd.Start())
-	t.Cleanup(s.stop)
+	require.NoError(s.t, err)
+	require.NoError(s.t, s.cmd.Start())
+	s.t.Cleanup(s.stop)
 	s.readURL(stdout)
-	return s
 }
 
 var printed = regexp.MustCompile(`^Coderrr UI: ((http://127\.0\.0\.1:\d+)/#token=(\S+))$`)
