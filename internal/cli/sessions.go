@@ -21,15 +21,12 @@ func (r *runner) sessionCmd() *cobra.Command {
 	show := &cobra.Command{Use: "show ID", Short: "print a session as it was shown", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error { return r.sessionShow(cmd.Context(), args[0]) }}
 	export := &cobra.Command{
 		Use: "export ID", Short: "print a session's log", Args: cobra.ExactArgs(1),
-		Long:    "Prints the log as JSON lines, the same as --json of the run, or as plain text.",
-		Example: "  coderrr session export ID > session.jsonl\n  coderrr session export ID --format text > session.txt",
+		Long:    "Prints the log as JSON lines, the same as --json of the run, as a Markdown document\nfor a pull request or a report, or as plain text.",
+		Example: "  coderrr session export ID > session.jsonl\n  coderrr session export ID --format markdown > session.md",
 	}
-	format := export.Flags().String("format", "jsonl", "jsonl or text")
+	format := export.Flags().String("format", "jsonl", "jsonl, markdown or text")
 	export.RunE = func(cmd *cobra.Command, args []string) error {
-		if *format != "jsonl" && *format != "text" {
-			return usage(cmd, "--format is jsonl or text, not %q", *format)
-		}
-		return r.sessionExport(cmd.Context(), args[0], *format == "text")
+		return r.sessionExport(cmd, args[0], *format)
 	}
 	rm := &cobra.Command{Use: "rm ID...", Short: "remove session logs; their changes can then not be undone", Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, args []string) error { return r.sessionRemove(cmd.Context(), args) }}
 	for _, c := range []*cobra.Command{list, show, export, rm} {
@@ -78,7 +75,7 @@ func sessionTable(style term.Style, all []SessionInfo) string {
 
 func (r *runner) sessionShow(ctx context.Context, id string) error {
 	if r.flags.json {
-		return r.sessionExport(ctx, id, false)
+		return r.replay(ctx, id, event.Writer{W: r.io.Out}.Print)
 	}
 	level := term.Normal
 	if r.flags.verbose {
@@ -88,11 +85,19 @@ func (r *runner) sessionShow(ctx context.Context, id string) error {
 	return r.replay(ctx, id, term.NewPrinter(term.Options{Out: r.io.Out, Progress: r.io.Out, Style: style, Level: level, Usage: true}).Print)
 }
 
-func (r *runner) sessionExport(ctx context.Context, id string, text bool) error {
-	if text {
-		return r.replay(ctx, id, term.NewPrinter(term.Options{Out: r.io.Out, Progress: r.io.Out, Level: term.Verbose, Usage: true}).Print)
+func (r *runner) sessionExport(cmd *cobra.Command, id, format string) error {
+	var take func(event.Event) error
+	switch format {
+	case "jsonl":
+		take = event.Writer{W: r.io.Out}.Print
+	case "markdown", "md":
+		take = markdown{r.io.Out}.Print
+	case "text":
+		take = term.NewPrinter(term.Options{Out: r.io.Out, Progress: r.io.Out, Level: term.Verbose, Usage: true}).Print
+	default:
+		return usage(cmd, "--format is jsonl, markdown or text, not %q", format)
 	}
-	return r.replay(ctx, id, event.Writer{W: r.io.Out}.Print)
+	return r.replay(cmd.Context(), id, take)
 }
 
 func (r *runner) replay(ctx context.Context, id string, take func(event.Event) error) error {
