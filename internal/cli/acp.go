@@ -2,8 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -82,17 +83,59 @@ func (e editor) Start(ctx context.Context, dir string, s acp.Start) (acp.Run, er
 	return run, nil
 }
 
+// List implements acp.Backend.
+func (e editor) List(ctx context.Context, dir string) (out []acp.Conversation, err error) {
+	err = e.chains(ctx, dir, func(c chains) error {
+		for _, s := range c.all {
+			if c.events[c.before[s.ID]] != nil {
+				continue // it goes on with another, which is listed
+			}
+			first := acp.Conversation{ID: s.ID, Request: s.Request, Started: s.Started}
+			for _, id := range c.from(s.ID) {
+				if t := c.started[id]; t.After(first.Started) {
+					first.Started = t
+				}
+			}
+			out = append(out, first)
+		}
+		slices.SortStableFunc(out, func(a, b acp.Conversation) int { return b.Started.Compare(a.Started) })
+		return nil
+	})
+	return out, err
+}
+
 // Stored implements acp.Backend. A conversation goes on in the newest session that
-// continues its last one. Only sessions that this user's Coderrr wrote count.
+// continues its last one.
 func (e editor) Stored(ctx context.Context, dir, id string) (out [][]event.Event, err error) {
-	err = e.workspace(ctx, dir, func(ws Workspace) error {
-		all, err := ws.Sessions().List(ctx)
+	err = e.chains(ctx, dir, func(c chains) error {
+		for _, id := range c.from(id) {
+			out = append(out, c.events[id])
+		}
+		if len(out) == 0 {
+			return fmt.Errorf("%w of yours in %s: %s", acp.ErrNoSession, dir, id)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// chains says which session goes on with which. Only sessions that this user's
+// Coderrr wrote count.
+type chains struct {
+	all          []SessionInfo // newest first
+	events       map[string][]event.Event
+	started      map[string]time.Time
+	before, next map[string]string
+}
+
+func (e editor) chains(ctx context.Context, dir string, fn func(chains) error) error {
+	c := chains{events: map[string][]event.Event{}, started: map[string]time.Time{}, before: map[string]string{}, next: map[string]string{}}
+	return e.workspace(ctx, dir, func(ws Workspace) error {
+		list, err := ws.Sessions().List(ctx)
 		if err != nil {
 			return err
 		}
-		next := map[string]string{}
-		events := map[string][]event.Event{}
-		for _, s := range all { // newest first
+		for _, s := range list {
 			if !s.Known {
 				continue
 			}
@@ -100,25 +143,26 @@ func (e editor) Stored(ctx context.Context, dir, id string) (out [][]event.Event
 			if err != nil {
 				return err
 			}
-			events[s.ID] = log
-			if before := continuesOf(log); next[before] == "" {
-				next[before] = s.ID
+			c.all, c.events[s.ID], c.started[s.ID] = append(c.all, s), log, s.Started
+			if before := continuesOf(log); before != "" {
+				if c.before[s.ID] = before; c.next[before] == "" {
+					c.next[before] = s.ID
+				}
 			}
 		}
-		if events[id] == nil {
-			return fmt.Errorf("%w of yours in %s: %s", acp.ErrNoSession, dir, id)
-		}
-		for events[id] != nil {
-			out = append(out, events[id])
-			delete(events, id) // a log that continues itself ends here
-			id = next[id]
-		}
-		return nil
+		return fn(c)
 	})
-	if errors.Is(err, acp.ErrNoSession) {
-		return nil, err
+}
+
+// from lists the sessions of the conversation that begins with id. A log that
+// continues itself ends it.
+func (c chains) from(id string) []string {
+	var out []string
+	for c.events[id] != nil && !slices.Contains(out, id) {
+		out = append(out, id)
+		id = c.next[id]
 	}
-	return out, err
+	return out
 }
 
 func continuesOf(log []event.Event) string {

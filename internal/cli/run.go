@@ -319,8 +319,9 @@ func (r *runner) follow(ctx context.Context, s Session, printed int64, take func
 
 func (r *runner) printer(env Env, console *term.Console, o SessionOptions) *term.Printer {
 	width := 0
+	var columns func() int
 	if console != nil {
-		width = console.Width()
+		width, columns = console.Width(), console.Width
 	}
 	level := term.Normal
 	switch {
@@ -330,15 +331,12 @@ func (r *runner) printer(env Env, console *term.Console, o SessionOptions) *term
 		level = term.Verbose
 	}
 	style := r.style(r.io.ErrTerminal, width)
-	if o.Ask && !r.io.OutTerminal {
-		style.Wrap = false // the answer goes into a pipe
-	}
 	by := ask.By("")
 	if console != nil {
 		by = ask.ByTerminal
 	}
 	return term.NewPrinter(term.Options{
-		Out: r.io.Out, Progress: r.io.Err, Style: style, Level: level, Talk: o.Ask, By: by,
+		Out: r.io.Out, Progress: r.io.Err, OutPiped: !r.io.OutTerminal, Style: style, Columns: columns, Level: level, Talk: o.Ask, By: by,
 		Stream: env.Config.UI.Stream, Usage: env.Config.UI.ShowUsage && !r.flags.quiet,
 	})
 }

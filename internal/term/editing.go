@@ -1,6 +1,7 @@
 package term
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -103,6 +104,7 @@ func (c *Console) editOnce(ctx context.Context, e *lined.Editor, prompt string) 
 			}
 		})
 	}()
+	c.takeAhead(ctx)
 	s.write("\x1b[?2004h") // tell pasted text apart
 	resized, stop := watchSize()
 	defer stop()
@@ -127,6 +129,16 @@ func (c *Console) editOnce(ctx context.Context, e *lined.Editor, prompt string) 
 			return event, nil
 		}
 	}
+}
+
+// takeAhead takes what was typed before there was a prompt. The terminal turned
+// Enter into a line feed then, which is a new line when it comes from now on.
+func (c *Console) takeAhead(ctx context.Context) {
+	wait, cancel := context.WithTimeout(ctx, time.Millisecond)
+	defer cancel()
+	chunk := make([]byte, 4096)
+	n, _ := c.read(wait, chunk) // an error comes again at the next read
+	c.buf = bytes.ReplaceAll(append(c.buf, chunk[:n]...), []byte("\n"), []byte("\r"))
 }
 
 // key reads one key. again is true when the terminal has another size instead.

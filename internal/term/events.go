@@ -182,6 +182,8 @@ func (p *Printer) finished(d event.SessionFinished) {
 	out := p.o.Out
 	if p.o.Talk {
 		out = p.o.Progress
+	} else if p.o.OutPiped {
+		s = Style{Unicode: s.Unicode}
 	}
 	p.line("\n")
 	head := statusWords(d.Status)

@@ -21,6 +21,9 @@ type flow struct {
 	code   bool
 	any    bool // something was written since the last end
 	err    error
+
+	markdown bool // paint what is markdown
+	md       marks
 }
 
 // write adds untrusted text.
@@ -60,14 +63,17 @@ func (f *flow) flushWord() {
 	if f.word == "" {
 		return
 	}
-	if f.column+columns(f.gap)+columns(f.word) > f.room() && f.column > 0 && f.style.Wrap && !f.code {
+	if f.markdown && !f.code {
+		f.md.see(f.gap, f.word)
+	}
+	if f.column+columns(f.gap)+columns(f.word) > f.room() && f.column > 0 && f.style.Wrap && !f.code && !f.md.table {
 		f.put("\n")
-		f.column, f.gap = 0, ""
+		f.column, f.gap = 0, strings.Repeat(" ", min(f.md.hang, f.room()/2))
 	}
 	if f.column == 0 {
 		f.put(f.indent)
 	}
-	f.put(f.gap + f.word)
+	f.put(f.gap + f.painted(f.word))
 	f.column += columns(f.gap) + columns(f.word)
 	f.gap, f.word = "", ""
 }
@@ -77,7 +83,7 @@ func (f *flow) newline() {
 		f.code = !f.code
 	}
 	f.put("\n")
-	f.column, f.gap, f.line = 0, "", ""
+	f.column, f.gap, f.line, f.md = 0, "", "", marks{}
 }
 
 // end finishes a block: the cursor is then at the start of a line.
@@ -90,7 +96,7 @@ func (f *flow) end() {
 	if f.column > 0 {
 		f.put("\n")
 	}
-	*f = flow{w: f.w, style: f.style, indent: f.indent, err: f.err}
+	*f = flow{w: f.w, style: f.style, indent: f.indent, err: f.err, markdown: f.markdown}
 }
 
 func (f *flow) put(s string) {

@@ -27,8 +27,14 @@ type Options struct {
 	// Out gets the answer: the result of a run, or the model's words when Talk is
 	// set. Progress gets everything else. They may be the same writer.
 	Out, Progress io.Writer
-	Style         Style
-	Level         Level
+	// OutPiped is true when Out is no terminal though Progress is one: what goes
+	// there has neither colours nor breaks of ours.
+	OutPiped bool
+	Style    Style
+	// Columns is asked for the width before each event, 0 when it is not known; nil
+	// keeps that of Style.
+	Columns func() int
+	Level   Level
 	// Talk makes the model's words the answer (coderrr ask).
 	Talk bool
 	// Stream prints words as they come; otherwise whole blocks.
@@ -66,9 +72,13 @@ func NewPrinter(o Options) *Printer {
 	if o.Talk {
 		words = o.Out
 	}
+	style := o.Style
+	if o.Talk && o.OutPiped {
+		style = Style{}
+	}
 	return &Printer{
 		o:    o,
-		text: flow{w: words, style: o.Style}, think: flow{w: o.Progress, style: o.Style, indent: "  "},
+		text: flow{w: words, style: style, markdown: true}, think: flow{w: o.Progress, style: o.Style, indent: "  "},
 		calls: map[string]*call{}, told: map[string]bool{}, tasks: map[string]string{}, status: map[string]string{}, asked: map[string]chan struct{}{},
 	}
 }
@@ -124,6 +134,12 @@ func (p *Printer) open(id string) {
 
 // Print prints one event.
 func (p *Printer) Print(e event.Event) error {
+	if p.o.Columns != nil {
+		if width := p.o.Columns(); width > 0 {
+			p.o.Style.Width = clampWidth(width)
+			p.text.style.Width, p.think.style.Width = p.o.Style.Width, p.o.Style.Width
+		}
+	}
 	switch d := e.Data.(type) {
 	case event.TextDelta:
 		p.delta(&p.text, &p.said, d.Text)

@@ -122,7 +122,7 @@ func TestPrinterGoldens(t *testing.T) {
 	golden(t, "session-color.txt", strings.ReplaceAll(print(t, Options{Style: Style{Color: true, Unicode: true, Wrap: true}, Stream: true}, session()...), "\x1b", "ESC"))
 }
 
-var ourCodes = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33|36)m")
+var ourCodes = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33|36|31;7|32;7)m")
 
 // hostile is text that drives a terminal, hides things or forges a line.
 const hostile = "a\x1b[2J\x1b]0;title\x07\x1b]52;c;eA==\x07\x9b31m\u009b1A\u202etxt\U000E0041\rforged\x00\nsecond [y/n/?] y"
@@ -242,6 +242,63 @@ func TestStreamedText(t *testing.T) {
 func TestT06InvisibleDifferences(t *testing.T) {
 	got := Style{}.diffText("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n-a\r\n-b\n-c\n\\ No newline at end of file\n+a\n+b  \n+\tc\u200b\n", "", 0)
 	require.Equal(t, "@@ -1,3 +1,3 @@\n-a␍\n-b\n-c\n\\ no newline at the end of the file\n+a\n+b··\n+    c⟨U+200B⟩\n", got)
+}
+
+// Words that changed stand out where there is colour; without it the lines are the
+// same text.
+func TestDiffWords(t *testing.T) {
+	unified := "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-use tr here, please\t\n-quite other\n+use awk here, please\t \n+12345\n"
+	require.Equal(t, "\x1b[36m@@ -1,2 +1,2 @@\x1b[0m\n"+
+		"\x1b[31m-use \x1b[0m\x1b[31;7mtr\x1b[0m\x1b[31m here, please\x1b[0m\x1b[31;7m    \x1b[0m\n\x1b[31m-quite other\x1b[0m\n"+
+		"\x1b[32m+use \x1b[0m\x1b[32;7mawk\x1b[0m\x1b[32m here, please\x1b[0m\x1b[32;7m    ·\x1b[0m\n\x1b[32m+12345\x1b[0m\n",
+		Style{Color: true}.diffText(unified, "", 0))
+	plain := Style{}.diffText(unified, "", 0)
+	require.Equal(t, plain, regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(Style{Color: true}.diffText(unified, "", 0), ""))
+}
+
+// Markdown in the model's words is painted and wrapped with its indent; no letter of
+// it is added, dropped or moved.
+func TestMarkdown(t *testing.T) {
+	src := "# A head\n\nSome **bold words** and `code here` and 2 ** 3.\n\n- a point that is longer than the line is\n10. ten\n> quoted\n\n```go\nfunc f() { **x } // long, but never broken at a space\n```\n| a table | is not broken | at any space |\nend"
+	paint := Style{Color: true, Wrap: true, Width: 24}
+	got := print(t, Options{Style: paint, Stream: true}, event.TextDelta{Text: src[:20]}, event.TextDelta{Text: src[20:]}, event.TextDone{Text: src})
+	require.Contains(t, got, "\x1b[1m#\x1b[0m \x1b[1mA\x1b[0m \x1b[1mhead\x1b[0m\n")
+	require.Contains(t, got, "\x1b[2m**\x1b[0m\x1b[1mbold\x1b[0m")
+	require.Contains(t, got, "\x1b[36mcode\x1b[0m")
+	require.Contains(t, got, "- a point that is\n  longer than the line\n  is\n10. ten\n\x1b[2m>\x1b[0m \x1b[2mquoted\x1b[0m\n")
+	plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(got, "")
+	require.Contains(t, plain, "\nfunc f() { **x } // long, but never broken at a space\n")
+	require.Contains(t, plain, "\n| a table | is not broken | at any space |\nend\n")
+	require.Equal(t, strings.Fields(src), strings.Fields(plain))
+	require.Equal(t, src+"\n", print(t, Options{}, event.TextDone{Text: src}), "a pipe gets the text as it is")
+}
+
+// T11: standard output is a pipe and standard error a terminal.
+func TestT11PipedAnswer(t *testing.T) {
+	for _, talk := range []bool{true, false} {
+		var out, progress strings.Builder
+		p := NewPrinter(Options{Out: &out, Progress: &progress, OutPiped: true, Talk: talk, Style: Style{Color: true, Wrap: true, Width: 20}})
+		require.NoError(t, p.Print(event.Event{Data: event.TextDone{Text: "**bold** and long enough to be broken at 20"}}))
+		require.NoError(t, p.Print(event.Event{Data: event.SessionFinished{Status: "ok", Summary: "did it"}}))
+		require.NotContains(t, out.String(), "\x1b")
+		if talk {
+			require.Equal(t, "**bold** and long enough to be broken at 20\n", out.String())
+		}
+	}
+}
+
+// A terminal that gets another width in the middle of a run is followed.
+func TestT11WidthChangesWhilePrinting(t *testing.T) {
+	var out strings.Builder
+	width := 80
+	p := NewPrinter(Options{Out: &out, Progress: &out, Style: Style{Wrap: true, Width: 80}, Columns: func() int { return width }})
+	for _, width = range []int{200, 80, 40, 20, 1, 0, 10000} {
+		require.NoError(t, p.Print(event.Event{Data: event.TextDone{Text: strings.Repeat("word ", 60)}}))
+		for line := range strings.SplitSeq(out.String(), "\n") {
+			require.LessOrEqual(t, columns(line), clampWidth(width))
+		}
+		out.Reset()
+	}
 }
 
 func TestColumns(t *testing.T) {

@@ -509,7 +509,7 @@ func TestEditingKeys(t *testing.T) {
 		Outside:  func(_ context.Context, text string) (string, error) { return text + "\nfrom the editor", nil },
 	}
 	before := me.mode()
-	for _, tt := range []struct{ keys, want string }{
+	for i, tt := range []struct{ keys, want string }{
 		{"see @\tnow\r", "see @main.go now"},
 		{"\x12all\r", "run all tests"},
 		{"one\x1b\rtwo\r", "one\ntwo"},
@@ -518,15 +518,17 @@ func TestEditingKeys(t *testing.T) {
 		{strings.Repeat("wide ", 30) + "\x01x\r", "x" + strings.Repeat("wide ", 30)},
 	} {
 		got := make(chan string, 1)
+		o.Prompt = fmt.Sprint(i, "> ") // one of its own, as others are drawn again and again
 		go func() { text, err := c.EditLine(t.Context(), o); got <- text + fmt.Sprint(err) }()
-		me.expect("> ")
+		me.expect(o.Prompt)
 		me.types(tt.keys)
 		require.Equal(t, tt.want+"<nil>", <-got)
 		require.Equal(t, before, me.mode())
 	}
 	got := make(chan string, 1)
+	o.Prompt = "last> "
 	go func() { text, err := c.EditLine(t.Context(), o); got <- text + fmt.Sprint(err) }()
-	me.expect("> ")
+	me.expect("last> ")
 	me.types("0123456789012345678901234567890123456789")
 	me.expect("9")
 	me.types("half\x1b") // a lone Esc is a key after a moment
@@ -535,6 +537,18 @@ func TestEditingKeys(t *testing.T) {
 	time.Sleep(2 * keyWait)
 	me.types("new\r")
 	require.Equal(t, "new<nil>", <-got)
+}
+
+// What was typed before the prompt is not lost, and Enter in it is Enter.
+func TestTypedAheadOfThePrompt(t *testing.T) {
+	me := sit(t, 80)
+	c := me.console()
+	me.types("one\ntwo\n")
+	for _, want := range []string{"one", "two"} {
+		text, err := c.Edit(t.Context(), "> ", nil)
+		require.NoError(t, err)
+		require.Equal(t, want, text)
+	}
 }
 
 // T11: the rows follow the terminal's width, at any size.
@@ -620,6 +634,7 @@ func TestEscapeWhileListening(t *testing.T) {
 	require.Equal(t, before, me.mode(), "a question reads as always")
 	me.types("yes\n")
 	require.Equal(t, "yes", <-answer)
+	require.Eventually(t, func() bool { return me.mode() != before }, 10*time.Second, time.Millisecond, "the listener reads again")
 	me.types("\x1b")
 	<-escapes
 	cancel()
