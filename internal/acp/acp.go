@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+	"time"
 
 	"github.com/coderrr/coderrr/internal/ask"
 	"github.com/coderrr/coderrr/internal/event"
@@ -30,9 +31,18 @@ type Backend interface {
 	Check(ctx context.Context, dir string) error
 	// Start prepares a session in dir; nothing is sent before its Run.
 	Start(ctx context.Context, dir string, s Start) (Run, error)
+	// List returns the conversations of dir that Stored can return, newest first.
+	List(ctx context.Context, dir string) ([]Conversation, error)
 	// Stored returns the events of the conversation that began with the session of
 	// this id: session by session, oldest first.
 	Stored(ctx context.Context, dir, id string) ([][]event.Event, error)
+}
+
+// Conversation is one that is stored: the sessions that go on with each other.
+type Conversation struct {
+	ID      string    // of its first session
+	Request string    // of the first session
+	Started time.Time // of the last session
 }
 
 // Start says what a session is to do.
@@ -171,6 +181,8 @@ func (s *server) handle(m incoming) (any, error) {
 		return nil, fault(codeInvalidParams, "Coderrr signs in nowhere for an editor. Keys are set up with: coderrr config")
 	case "session/new":
 		return s.newTalk(m.Params)
+	case "session/list":
+		return s.list(m.Params)
 	case "session/load":
 		return s.loadTalk(m.Params, true)
 	case "session/resume":
@@ -190,7 +202,7 @@ func (s *server) initialize() initializeResponse {
 		AgentCapabilities: agentCapabilities{
 			LoadSession:         true,
 			PromptCapabilities:  promptCapabilities{EmbeddedContext: true},
-			SessionCapabilities: sessionCapabilities{Close: &struct{}{}, Resume: &struct{}{}},
+			SessionCapabilities: sessionCapabilities{List: &struct{}{}, Close: &struct{}{}, Resume: &struct{}{}},
 		},
 		AgentInfo:   implementation{Name: "coderrr", Title: "Coderrr", Version: s.o.Version},
 		AuthMethods: []any{},
@@ -223,6 +235,31 @@ func (s *server) newTalk(raw json.RawMessage) (any, error) {
 	s.talks[t.id] = t
 	s.mu.Unlock()
 	return sessionResponse{SessionID: t.id, Modes: modes(modePlan)}, nil
+}
+
+// list answers session/list: the conversations of one folder. Without a folder there
+// is nothing to list, because each keeps its own.
+func (s *server) list(raw json.RawMessage) (any, error) {
+	var p sessionParams
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, fault(codeInvalidParams, "the parameters cannot be read: %v", err)
+	}
+	out := listResponse{Sessions: []sessionInfo{}}
+	if p.Cwd == "" {
+		return out, nil
+	}
+	p, err := s.open(raw)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.o.Backend.List(s.base, p.Cwd)
+	if err != nil {
+		return nil, fmt.Errorf("list the sessions: %w", err)
+	}
+	for _, c := range all {
+		out.Sessions = append(out.Sessions, sessionInfo{SessionID: c.ID, Cwd: p.Cwd, Title: visible(c.Request), UpdatedAt: c.Started.UTC().Format(time.RFC3339)})
+	}
+	return out, nil
 }
 
 var idPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z-]{0,63}$`)

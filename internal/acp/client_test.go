@@ -218,7 +218,7 @@ func (e *editor) wait() (result, fail m) {
 		}
 		id := fmt.Sprint(msg["id"])
 		defs := map[string]string{
-			"initialize": "InitializeResponse", "session/new": "NewSessionResponse", "session/load": "LoadSessionResponse", "session/prompt": "PromptResponse",
+			"initialize": "InitializeResponse", "session/new": "NewSessionResponse", "session/load": "LoadSessionResponse", "session/list": "ListSessionsResponse", "session/prompt": "PromptResponse",
 			"session/set_mode": "SetSessionModeResponse", "session/resume": "ResumeSessionResponse", "session/close": "CloseSessionResponse",
 		}
 		valid(e.t, defs[e.sent[id]], msg["result"])

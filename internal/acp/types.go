@@ -41,6 +41,7 @@ type mcpCapabilities struct {
 }
 
 type sessionCapabilities struct {
+	List   *struct{} `json:"list,omitempty"`
 	Close  *struct{} `json:"close,omitempty"`
 	Resume *struct{} `json:"resume,omitempty"`
 }
@@ -66,6 +67,17 @@ type sessionModeState struct {
 type sessionResponse struct {
 	SessionID string            `json:"sessionId,omitempty"` // session/new only
 	Modes     *sessionModeState `json:"modes,omitempty"`
+}
+
+type listResponse struct {
+	Sessions []sessionInfo `json:"sessions"`
+}
+
+type sessionInfo struct {
+	SessionID string `json:"sessionId"`
+	Cwd       string `json:"cwd"`
+	Title     string `json:"title,omitempty"`
+	UpdatedAt string `json:"updatedAt,omitempty"` // RFC 3339
 }
 
 type setModeParams struct {
