@@ -51,7 +51,12 @@ func TestOneLogForAllFrontEnds(t *testing.T) {
 	browse(t, x, "greet the world")
 	logs["browser"] = masked(t, x, x.log())
 
+	x = newMachine(t, llmtest.NewServer(t, turns()...).Always(accepting()).URL)
+	edit(t, x, "greet the world")
+	logs["editor"] = masked(t, x, x.log())
+
 	require.Empty(t, cmp.Diff(logs["json"], logs["terminal"]))
+	require.Empty(t, cmp.Diff(logs["json"], logs["editor"]))
 	require.Empty(t, cmp.Diff(logs["json"], logs["browser"]))
 }
 
