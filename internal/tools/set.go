@@ -115,6 +115,7 @@ func (s *Set) Call(ctx context.Context, use llm.ToolUse) (res Result) {
 	class := policy.Unclassified
 	if tool != nil {
 		class = tool.Class()
+		use.Input = unquoted(tool.Spec().Schema, use.Input) // before anybody is asked about it
 	}
 	s.o.Log.Append(event.ToolStarted{ID: use.ID, Name: use.Name, Class: class.String(), Input: inputOf(use)})
 	defer func() {
