@@ -77,12 +77,14 @@ type Result struct {
 
 // Loop runs turns. It is used once, by one goroutine.
 type Loop struct {
-	o     Options
-	turns int
-	cut   int  // answers in a row that were cut at the token limit
-	long  bool // the last call failed because the prompt was too long
-	bad   int  // calls in a row that the provider could not read
-	guard guard
+	o       Options
+	turns   int
+	cut     int  // answers in a row that were cut at the token limit
+	long    bool // the last call failed because the prompt was too long
+	texted  bool // the last answer had a call written as text
+	reasked bool // it was told so, and has made no call since
+	bad     int  // calls in a row that the provider could not read
+	guard   guard
 }
 
 // New returns a loop.
@@ -203,12 +205,20 @@ func (l *Loop) after(ctx context.Context, done llm.Done) (Result, bool) {
 	case l.cut > maxCut:
 		return Result{Stop: Spent, Why: "the model's answers are cut at the token limit again and again (agent.max_tokens)", Text: text}, true
 	case len(uses) > 0:
+		l.reasked = false
 		return l.call(ctx, uses, done)
+	case l.texted && !l.reasked:
+		l.reasked = true
+		l.o.Talk.Tell(asText)
+		return Result{}, false
 	case done.Stop == llm.StopMaxTokens:
 		l.o.Talk.Tell(cutNote(done))
 		return Result{}, false
 	case done.Stop == llm.StopPause:
 		return Result{}, false
+	}
+	if l.texted {
+		l.o.Log.Append(event.Notice{Level: "warning", Kind: "model", Text: "The model writes tool calls as text again and again; such calls are not run. Choose a model that can call tools."})
 	}
 	if queued := l.o.Queued(); len(queued) > 0 {
 		for _, q := range queued {

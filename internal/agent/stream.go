@@ -27,6 +27,7 @@ func (l *Loop) ask(ctx context.Context) (llm.Done, error) {
 		l.failed(ctx, m, show, turn, err)
 		return llm.Done{}, err
 	}
+	l.texted = l.written(&done)
 	if len(done.Message.Blocks) > 0 {
 		done.Message.Role = llm.Assistant
 		done.Message = l.o.Talk.distinct(done.Message)
