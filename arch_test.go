@@ -181,7 +181,7 @@ var never = []restriction{
 // ours are the only packages of this module that a package may import. ask and
 // event are the types that a view.State is made of.
 var ours = map[string][]string{
-	"web": {"internal/view", "internal/diff", "internal/markdown", "internal/inert", "internal/ask", "internal/event"},
+	"web": {"internal/view", "internal/diff", "internal/markdown", "internal/inert", "internal/ask", "internal/event", "internal/slash"},
 }
 
 // within reports whether pkg is name, or below it where name ends in /... .

@@ -7,6 +7,11 @@ package web
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
+import (
+	"github.com/coderrr/coderrr/internal/slash"
+	"strings"
+)
+
 // Shell is the page before anything of a session is known: it holds the places,
 // the box to type into and nothing else.
 func Shell(assets, project string) templ.Component {
@@ -33,7 +38,7 @@ func Shell(assets, project string) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templruntime.NewAttributeExpression(assets + "/icon.svg").ResolveURL(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 14, Col: 81}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 19, Col: 81}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 		if templ_7745c5c3_Err != nil {
@@ -46,7 +51,7 @@ func Shell(assets, project string) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templruntime.NewAttributeExpression(assets + "/icon-wait.svg").Resolve(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 14, Col: 121}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 19, Col: 121}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var3)
 		if templ_7745c5c3_Err != nil {
@@ -59,7 +64,7 @@ func Shell(assets, project string) templ.Component {
 		var templ_7745c5c3_Var4 string
 		templ_7745c5c3_Var4, templ_7745c5c3_Err = templruntime.NewAttributeExpression(assets + "/icon.svg").Resolve(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 14, Col: 156}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 19, Col: 156}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var4)
 		if templ_7745c5c3_Err != nil {
@@ -72,7 +77,7 @@ func Shell(assets, project string) templ.Component {
 		var templ_7745c5c3_Var5 string
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templruntime.NewAttributeExpression(assets + "/fonts/inter.woff2").ResolveURL(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 15, Col: 111}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 20, Col: 111}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var5)
 		if templ_7745c5c3_Err != nil {
@@ -85,7 +90,7 @@ func Shell(assets, project string) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templruntime.NewAttributeExpression(assets + "/app.css").ResolveURL(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 16, Col: 52}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 21, Col: 52}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var6)
 		if templ_7745c5c3_Err != nil {
@@ -98,7 +103,7 @@ func Shell(assets, project string) templ.Component {
 		var templ_7745c5c3_Var7 string
 		templ_7745c5c3_Var7, templ_7745c5c3_Err = templruntime.NewAttributeExpression(assets + "/theme.js").ResolveURL(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 17, Col: 37}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 22, Col: 37}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var7)
 		if templ_7745c5c3_Err != nil {
@@ -111,7 +116,7 @@ func Shell(assets, project string) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templruntime.NewAttributeExpression(assets + "/app.js").ResolveURL(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 18, Col: 49}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 23, Col: 49}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var8)
 		if templ_7745c5c3_Err != nil {
@@ -287,13 +292,62 @@ func help() templ.Component {
 		var templ_7745c5c3_Var12 string
 		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs("@")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 108, Col: 18}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 113, Col: 18}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</kbd></dt><dd>Name a file in a message</dd><dt><kbd>↑</kbd> <kbd>↓</kbd></dt><dd>Earlier messages, in an empty box</dd><dt><kbd>g</kbd> or <kbd>F6</kbd></dt><dd>Go to the decision</dd><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>Next and previous hunk (in the review)</dd><dt><kbd>n</kbd> <kbd>p</kbd></dt><dd>Next and previous file</dd><dt><kbd>a</kbd> <kbd>r</kbd> <kbd>c</kbd></dt><dd>Accept, reject, comment on the hunk</dd><dt><kbd>u</kbd></dt><dd>Take the hunk's decision back</dd><dt><kbd>d</kbd></dt><dd>Unified or split</dd><dt><kbd>⇧A</kbd> <kbd>⇧R</kbd></dt><dd>Accept all in the task, send back</dd><dt><kbd class=\"mod\">Ctrl+Enter</kbd></dt><dd>Apply or approve</dd><dt><kbd>1</kbd>–<kbd>9</kbd></dt><dd>Pick an option of the question</dd><dt><kbd>.</kbd></dt><dd>Stop</dd></dl><p class=\"meta\">Letters work only while the review or the decision has the focus.</p><label class=\"row\"><input type=\"checkbox\" id=\"single-keys\" checked> Single keys are on</label> <button class=\"btn\" value=\"close\">Close</button></form></dialog>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</kbd></dt><dd>Name a file in a message</dd><dt><kbd>↑</kbd> <kbd>↓</kbd></dt><dd>Earlier messages, in an empty box</dd><dt><kbd>g</kbd> or <kbd>F6</kbd></dt><dd>Go to the decision</dd><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>Next and previous hunk (in the review)</dd><dt><kbd>n</kbd> <kbd>p</kbd></dt><dd>Next and previous file</dd><dt><kbd>a</kbd> <kbd>r</kbd> <kbd>c</kbd></dt><dd>Accept, reject, comment on the hunk</dd><dt><kbd>u</kbd></dt><dd>Take the hunk's decision back</dd><dt><kbd>d</kbd></dt><dd>Unified or split</dd><dt><kbd>⇧A</kbd> <kbd>⇧R</kbd></dt><dd>Accept all in the task, send back</dd><dt><kbd class=\"mod\">Ctrl+Enter</kbd></dt><dd>Apply or approve</dd><dt><kbd>1</kbd>–<kbd>9</kbd></dt><dd>Pick an option of the question</dd><dt><kbd>.</kbd></dt><dd>Stop</dd></dl><h2>Commands</h2><dl class=\"keys\" id=\"commands\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		for _, c := range commands() {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<dt data-names=\"")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var13 string
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templruntime.NewAttributeExpression(strings.Join(append([]string{c.Name}, c.Aliases...), " ")).Resolve(ctx)
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 141, Col: 79}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var13)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "\"><code>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var14 string
+			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(c.Usage())
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 141, Col: 99}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</code></dt><dd>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var15 string
+			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(c.Help)
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 142, Col: 17}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "</dd>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "</dl><p class=\"meta\">Letters work only while the review or the decision has the focus.</p><label class=\"row\"><input type=\"checkbox\" id=\"single-keys\" checked> Single keys are on</label> <label class=\"row\"><input type=\"checkbox\" id=\"notify\"> Tell me outside this tab when it waits for me</label> <button class=\"btn\" value=\"close\">Close</button></form></dialog>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -349,6 +403,30 @@ func App(p Page) templ.Component {
 		}
 		return nil
 	})
+}
+
+// commands are those of the table that the message box knows; where they work
+// another way than in the terminal, the help says how they work here.
+func commands() []slash.Command {
+	here := map[string]string{
+		"help": "", "plan": "show the plan", "reject": "", "stop": "stop what runs",
+		"undo": "take this session's changes back, or those of one file", "confirm": "", "new": "start a new session",
+	}
+	var out []slash.Command
+	for _, c := range slash.Table() {
+		help, ok := here[c.Name]
+		if !ok || !c.Works(slash.Browser) {
+			continue
+		}
+		if help != "" {
+			c.Help = help
+		}
+		if c.Name == "plan" {
+			c.Args = ""
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -42,6 +42,7 @@ type Info struct {
 	Summary, Limits, Better    string // of the sandbox
 	Demo                       string // label, "" when it is no demo
 	Suggestion                 string
+	Problem                    string // why no session can start, and the remedy
 	Version                    string
 }
 

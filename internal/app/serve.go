@@ -74,6 +74,11 @@ func newBackend(ctx context.Context, a *App, o cli.ServeOptions) *backend {
 		b.info.Provider, b.info.Model = demoProvider, demoModel
 	} else if m, err := a.env.Config.Resolve("", a.env.Getenv); err == nil {
 		b.info.Provider, b.info.Model = m.Kind, m.Name
+	} else {
+		b.info.Problem = spoken(providerFailure(err)).Error()
+	}
+	if err := b.keyless(); err != nil {
+		b.info.Problem = spoken(err).Error() + "."
 	}
 	if box, err := a.Sandbox(ctx); err == nil {
 		b.info.Sandbox = box.Info()

@@ -117,3 +117,36 @@ func TestW10HostileContent(t *testing.T) {
 	require.Empty(t, evil.all())
 	require.False(t, p.the("button", "Undo all").here(), "a log that came with the folder undoes nothing")
 }
+
+// TestCommands: what is typed with a slash, by the same names as in the terminal.
+func TestCommands(t *testing.T) {
+	s := startDemo(t)
+	p := newTab(t, s.origin)
+	p.open(s.url)
+	p.waitStatus("Ready")
+	box := p.the("textbox", "Request")
+	box.click()
+	p.write("/ne")
+	p.the("listbox", "Commands").the("option", "/new").wait()
+	p.press("Escape", "/") // the box keeps its text
+	box.fill("/help")
+	p.press("Enter")
+	help := p.the("dialog", "Keys").wait()
+	require.Contains(t, help.text(), "/undo")
+	p.screenshot("commands")
+	require.False(t, help.the("checkbox", "Tell me").checked(), "nobody is notified unasked")
+	help.the("button", "Close").click()
+	box.fill("/confirm on")
+	p.press("Enter")
+	p.wait("the switch", func() bool { return p.the("switch", "Review each write").checked() })
+	box.fill("/nothing")
+	p.press("Enter")
+	p.wait("an answer", func() bool { return strings.Contains(p.the("alert", "").text(), "/help") })
+	p.planned()
+	box.fill("/reject")
+	p.press("Enter")
+	p.waitStatus("Stopped")
+	box.fill("/new")
+	p.press("Enter")
+	p.waitStatus("Ready")
+}

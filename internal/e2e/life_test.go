@@ -133,6 +133,7 @@ func TestNoProvider(t *testing.T) {
 	p := newTab(t, s.origin)
 	p.open(s.url)
 	p.waitStatus("Ready")
+	require.Contains(t, p.the("region", "Conversation").text(), "OPENAI_API_KEY", "it is said before anything is typed")
 	p.inspect("no-key")
 	p.the("textbox", "Request").fill("Do something")
 	p.the("button", "Send").click()
@@ -224,4 +225,20 @@ func TestRestart(t *testing.T) {
 	q.screenshot("stored")
 	require.Contains(t, q.the("region", "Conversation").text(), "Remember me")
 	require.False(t, q.the("button", "Undo all").here())
+}
+
+// TestNothingConfigured: a new user is told the three ways to go on.
+func TestNothingConfigured(t *testing.T) {
+	s := startConfigured(t, "")
+	p := newTab(t, s.origin)
+	p.open(s.url)
+	p.waitStatus("Ready")
+	for _, way := range []string{"coderrr config", "coderrr doctor", "coderrr ui --demo"} {
+		require.Contains(t, p.the("region", "Conversation").text(), way)
+	}
+	p.inspect("nothing-configured")
+	p.the("textbox", "Request").fill("Do it")
+	p.the("button", "Send").click()
+	p.wait("a reason", func() bool { return strings.Contains(p.the("alert", "").text(), "coderrr config") })
+	require.Equal(t, "Do it", p.the("textbox", "Request").value())
 }

@@ -50,8 +50,11 @@ type Info struct {
 	Branch    string // "" when unknown
 	Provider  string // "" when none is configured: the page shows the first-run help
 	Model     string
-	Sandbox   sandbox.Info
-	Demo      bool
+	// Problem says why no session can start (no key, a setting that is wrong), and
+	// what to do; "" when all is well.
+	Problem string
+	Sandbox sandbox.Info
+	Demo    bool
 	// DemoLabel is shown beside the model's name all the time ("" uses
 	// "demo model: replays a recorded session").
 	DemoLabel string

@@ -160,7 +160,7 @@ func (s *Server) webInfo() web.Info {
 	out := web.Info{
 		Project: i.Project, Workspace: i.Workspace, Branch: i.Branch, Provider: i.Provider, Model: i.Model,
 		Tier: string(i.Sandbox.Tier), Network: i.Sandbox.Network, Summary: i.Sandbox.Summary,
-		Limits: i.Sandbox.Limits, Better: i.Sandbox.Better, Suggestion: i.Suggestion, Version: i.Version,
+		Limits: i.Sandbox.Limits, Better: i.Sandbox.Better, Suggestion: i.Suggestion, Version: i.Version, Problem: i.Problem,
 	}
 	if i.Demo {
 		out.Demo = i.DemoLabel

@@ -5,6 +5,7 @@ import { Plan } from "./plan.js";
 import { Review } from "./review.js";
 import { keys } from "./keys.js";
 import { Complete, past } from "./complete.js";
+import { run } from "./commands.js";
 import { save, remove } from "./export.js";
 
 const $ = (id) => document.getElementById(id);
@@ -141,6 +142,7 @@ async function submit() {
   const box = $("request");
   const text = box.value.trim();
   if (!text) return box.focus();
+  if (run(text, ui, acts)) { box.value = ""; return; }
   const running = top_().dataset.running !== undefined;
   const r = running ? await net.send("say", { text }) : await net.send("start", { request: text, confirm: $("confirm").getAttribute("aria-checked") === "true" });
   if (!r.ok) return toast(r.why);
@@ -296,8 +298,21 @@ function toast(text, level = "error") {
   if (level === "info") setTimeout(() => div.remove(), 6000);
 }
 
+// notices are asked for by the person only, and only for a tab that is not seen.
+const notices = {
+  get on() { try { return localStorage.getItem("coderrr-notify") === "on" && globalThis.Notification?.permission === "granted"; } catch { return false; } },
+  async turn(on) {
+    const yes = on && (await globalThis.Notification?.requestPermission()) === "granted";
+    try { localStorage.setItem("coderrr-notify", yes ? "on" : "off"); } catch { /* off */ }
+    if (on && !yes) toast("The browser does not allow this page to notify you. Its settings for this address say why.", "info");
+    $("notify").checked = this.on;
+  },
+};
+$("notify").checked = notices.on;
+$("notify").addEventListener("change", (e) => notices.turn(e.target.checked));
+
 function notify(text) {
-  if (globalThis.Notification?.permission === "granted") new Notification("Coderrr", { body: text, tag: "coderrr" });
+  if (notices.on) new Notification("Coderrr", { body: text, tag: "coderrr" });
 }
 
 function lost(why) {

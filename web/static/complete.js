@@ -1,4 +1,6 @@
-// Completion of @file names in the message box: the server knows the files, the
+import { names } from "./commands.js";
+
+// Completion of @file names and /commands in the message box: the server knows the files, the
 // list belongs to the box (aria-activedescendant), so the focus never leaves it.
 
 export class Complete {
@@ -25,14 +27,20 @@ export class Complete {
   }
 
   async look() {
-    const word = this.word();
+    const command = /^\/[a-z]*$/.test(this.box.value);
+    const word = command ? this.box.value.slice(1) : this.word();
     if (word === null) return this.hide();
     const n = ++this.n;
-    const r = await this.ui.net.send("files", { text: word });
-    if (n !== this.n || this.word() !== word) return;
-    if (!r.ok || !r.files?.length) return this.hide();
+    let list = command ? names(word) : [];
+    if (!command) {
+      const r = await this.ui.net.send("files", { text: word });
+      if (n !== this.n || this.word() !== word) return;
+      list = (r.ok && r.files) || [];
+    }
+    if (!list.length || list[0] === this.box.value) return this.hide();
+    this.list.setAttribute("aria-label", command ? "Commands" : "Files");
     this.at = 0;
-    this.list.replaceChildren(...r.files.map((f, i) => {
+    this.list.replaceChildren(...list.map((f, i) => {
       const o = document.createElement("li");
       o.id = `file-${i}`;
       o.setAttribute("role", "option");
@@ -57,6 +65,10 @@ export class Complete {
   }
 
   take(file) {
+    if (file.startsWith("/") && this.box.value.startsWith("/")) {
+      this.box.value = file;
+      return this.hide();
+    }
     const end = this.box.selectionStart, word = this.word();
     if (word === null) return this.hide();
     this.box.setRangeText(`${file} `, end - word.length, end, "end");
