@@ -29,33 +29,41 @@ func (a *App) expire(ctx context.Context, o *session.Options, known *approval.St
 		return
 	}
 	before := time.Now().AddDate(0, 0, -days)
-	err := expireLogs(ctx, o.Root, known, before, append(keep, o.ID))
-	if _, pruned := o.History.Prune(before); pruned != nil {
-		err = errors.Join(err, pruned)
+	oldest, err := expireLogs(ctx, o.Root, known, before, append(keep, o.ID))
+	if oldest.Before(before) {
+		before = oldest // what a log that stays can undo, stays
+	}
+	if err == nil {
+		_, err = o.History.Prune(before)
 	}
 	if err != nil {
 		a.env.Notice(fmt.Sprintf("Sessions older than %d days could not all be cleared away (session.keep_days): %v", days, err))
 	}
 }
 
-func expireLogs(ctx context.Context, root *workspace.Root, known *approval.Store, before time.Time, keep []string) error {
-	dir := root.Sessions()
+// expireLogs returns when the oldest session began whose log stays.
+func expireLogs(ctx context.Context, root *workspace.Root, known *approval.Store, before time.Time, keep []string) (oldest time.Time, err error) {
+	dir, oldest := root.Sessions(), time.Now()
 	files, err := dir.List(".")
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	var errs []error
-	began, removed := time.Now(), 0
+	until, removed := time.Now().Add(maxExpire), 0
 	for _, f := range files {
-		if ctx.Err() != nil || removed == maxExpired || time.Since(began) > maxExpire {
-			break
-		}
 		id, ok := strings.CutSuffix(f.Name, suffix)
-		if !ok || f.Kind != workspace.KindFile || slices.Contains(keep, id) || !known.Known(id) {
+		if !ok || f.Kind != workspace.KindFile || !known.Known(id) {
 			continue
 		}
-		if old, err := unwritten(dir, f.Name, before); err != nil || !old {
+		old := false
+		if !slices.Contains(keep, id) && ctx.Err() == nil && removed < maxExpired && time.Now().Before(until) {
+			old, err = unwritten(dir, f.Name, before)
 			errs = append(errs, err)
+		}
+		if !old {
+			if t := beganAt(id); t.Before(oldest) {
+				oldest = t
+			}
 			continue
 		}
 		removed++
@@ -65,7 +73,16 @@ func expireLogs(ctx context.Context, root *workspace.Root, known *approval.Store
 		}
 		errs = append(errs, known.Forget(id))
 	}
-	return errors.Join(errs...)
+	return oldest, errors.Join(errs...)
+}
+
+// beganAt is when a session began, from its id; now for an id that does not say.
+func beganAt(id string) time.Time {
+	t, err := time.Parse(idTime, id[:min(len(id), len(idTime))])
+	if err != nil {
+		return time.Now()
+	}
+	return t
 }
 
 // unwritten reports whether a log was last written before a time.

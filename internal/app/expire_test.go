@@ -85,6 +85,31 @@ func TestKeepDaysSpares(t *testing.T) {
 	require.FileExists(t, logs[0])
 }
 
+// What a log that stays can undo stays too, however old it is.
+func TestKeepDaysKeepsWhatCanBeUndone(t *testing.T) {
+	x := newMachine(t, llmtest.NewServer(t, turns()[:4]...).URL)
+	id := time.Now().UTC().AddDate(0, 0, -90).Format("20060102-150405") + "-abcdef"
+	x.leave(id, `{"seq":1,"time":"2020-01-01T00:00:00Z","type":"session.started","version":1,"session_id":"x"}`+"\n", 5)
+	require.NoError(t, approval.Open(x.home, x.ws).Register(id))
+	contents := history.Open(x.home, x.ws)
+	for text, days := range map[string]int{"of the session": 60, "before it": 120} {
+		sum, err := contents.Put([]byte(text))
+		require.NoError(t, err)
+		then := time.Now().AddDate(0, 0, -days)
+		found, err := filepath.Glob(filepath.Join(x.home, "history", "*", sum[:2], sum[2:]))
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		require.NoError(t, os.Chtimes(found[0], then, then))
+	}
+	require.Equal(t, 4, x.run("run", "--plan-only", "greet"), x)
+	left, err := filepath.Glob(filepath.Join(x.home, "history", "*", "*", "*"))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	data, err := os.ReadFile(left[0])
+	require.NoError(t, err)
+	require.Equal(t, "of the session", string(data))
+}
+
 // TestC16Modes: what a session leaves is for its user alone, whatever the umask.
 func TestC16Modes(t *testing.T) {
 	x := newMachine(t, llmtest.NewServer(t, turns()...).Always(accepting()).URL)

@@ -224,8 +224,11 @@ func (a *App) identify(ctx context.Context, o cli.SessionOptions, root *workspac
 
 // newID is a session id: sortable by time, and not to be guessed.
 func newID() string {
-	return time.Now().UTC().Format("20060102-150405") + "-" + strings.ToLower(rand.Text()[:6])
+	return time.Now().UTC().Format(idTime) + "-" + strings.ToLower(rand.Text()[:6])
 }
+
+// idTime begins a session's id.
+const idTime = "20060102-150405"
 
 // openLog opens the log of a session for appending. A torn last line is cut off.
 func openLog(root *workspace.Root, id string, past []event.Event) (*event.Log, error) {
