@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,6 +200,10 @@ func (s *store) Undo(ctx context.Context, o cli.UndoOptions) (cli.UndoReport, er
 	held, err := lock.Workspace(s.app.env.Home, s.root.Dir(), id)
 	if err != nil {
 		return report, busy(err)
+	}
+	if now, err := all.Events(ctx, id); err != nil || len(now) != len(events) {
+		changed := &cli.Failure{Code: cli.ExitFailure, Err: fmt.Errorf("session %s went on meanwhile; nothing was undone", id), Remedy: "Look again: coderrr undo --dry-run"}
+		return report, errors.Join(cmp.Or(err, error(changed)), held.Close())
 	}
 	log, err := openLog(s.root, id, events)
 	if err != nil {
