@@ -81,6 +81,7 @@ func (s *fakeSession) SetModel(_ context.Context, ref string) error {
 	s.log.Append(event.ContextChanged{What: "model", Name: ref, Detail: "instead of " + s.model})
 	return nil
 }
+func (s *fakeSession) Compact()                 {}
 func (s *fakeSession) SetConfirmWrites(on bool) { s.start.Model += fmt.Sprint(" confirm=", on) }
 func (s *fakeSession) end(status string, code int, summary string) (event.SessionFinished, error) {
 	fin := event.SessionFinished{Status: status, ExitCode: code, Summary: summary, Files: []string{}, PlanHash: planHash}

@@ -242,7 +242,7 @@ func TestREPLSession(t *testing.T) {
 		{"/config get provider.model", "m"},
 		{"/config set 'open", "not closed"},
 		{"/export", "session.started"},
-		{"/compact", "nothing runs"},
+		{"/compact", "when the next request begins"},
 		{"/reject", "no command /reject"},
 		{"!echo hi", "ran echo hi"},
 		{"/new", "new conversation"},

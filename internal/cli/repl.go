@@ -35,6 +35,7 @@ type repl struct {
 
 	mu      sync.Mutex
 	confirm bool    // /confirm: ask before each write
+	shorten bool    // /compact: the next request begins with a shorter conversation
 	running Session // nil while none runs
 	seen    meter
 	chosen  string // /model while a session ran: for the next requests too
@@ -153,8 +154,12 @@ func (w *watched) NewSession(ctx context.Context, o SessionOptions) (Session, er
 	w.id = s.ID()
 	w.p.mu.Lock()
 	w.p.running = s
-	confirm := w.p.confirm
+	confirm, shorten := w.p.confirm, w.p.shorten
+	w.p.shorten = false
 	w.p.mu.Unlock()
+	if c, ok := s.(compacter); ok && shorten {
+		c.Compact()
+	}
 	if confirm {
 		s.SetConfirmWrites(true)
 	}

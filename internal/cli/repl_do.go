@@ -177,24 +177,27 @@ func (p *repl) fromStart(context.Context, string) error {
 	return nil
 }
 
-// compact shortens what the model is sent, where the session can.
+// compact shortens what the model is sent: before the next turn of what runs, or
+// when the next request begins.
 func (p *repl) compact(context.Context, string) error {
 	p.mu.Lock()
-	s := p.running
-	p.mu.Unlock()
-	if s == nil {
-		return &Failure{
-			Err:    errors.New("nothing runs now, so there is nothing to shorten"),
-			Remedy: "a conversation that gets long is shortened by itself; /new starts a short one",
-		}
+	defer p.mu.Unlock()
+	if p.running == nil {
+		p.shorten = true
+		p.out("the conversation is shortened when the next request begins")
+		return nil
 	}
-	c, ok := s.(interface{ Compact() })
+	c, ok := p.running.(compacter)
 	if !ok {
 		return errors.New("this session shortens its conversation only by itself, when it gets long")
 	}
 	c.Compact()
+	p.out("the conversation is shortened before the next turn")
 	return nil
 }
+
+// compacter is a session whose conversation can be shortened.
+type compacter interface{ Compact() }
 
 func (p *repl) export(ctx context.Context, args string) error {
 	id := args
