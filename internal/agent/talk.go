@@ -17,6 +17,7 @@ type Talk struct {
 	messages []llm.Message
 	turn     int
 	said     string // the person's last words
+	attach   func(text string) llm.Blocks
 	limit    int64  // window that the provider named for limitOf, 0 for none
 	limitOf  string
 
@@ -43,8 +44,15 @@ func (t *Talk) Heard(text string) { t.said = text }
 func (t *Talk) Say(text string) {
 	t.Heard(text)
 	t.log.Append(event.UserMessage{Text: text})
-	t.Tell(text)
+	blocks := llm.Blocks{llm.Text{Text: text}}
+	if t.attach != nil {
+		blocks = append(blocks, t.attach(text)...)
+	}
+	t.Add(llm.Message{Role: llm.User, Blocks: blocks})
 }
+
+// Attach sets what finds the pictures that a person's text brings.
+func (t *Talk) Attach(find func(text string) llm.Blocks) { t.attach = find }
 
 // Tell adds text for the model that is not the person's own words.
 func (t *Talk) Tell(text string) {

@@ -42,6 +42,8 @@ func failed(what string, err error) outcome {
 		switch e.Kind {
 		case llm.KindAuth, llm.KindQuota, llm.KindModelNotFound, llm.KindNetwork:
 			out.code = exitProvider
+		case llm.KindUnsupported, llm.KindBadRequest, llm.KindContextLength:
+			out.summary = fmt.Sprintf("The request was refused: %v", err)
 		}
 	}
 	return out

@@ -49,7 +49,7 @@ func (s *Session) start(ctx context.Context, req Request) error {
 		}
 	}
 	if !req.Resume {
-		s.talk = agent.NewTalk(s.o.Log, req.Prior, 0)
+		s.talk = s.newTalk(ctx, req.Prior, 0)
 		return nil
 	}
 	if _, err := s.o.Root.Sweep(ctx); err != nil {
@@ -131,7 +131,7 @@ func (s *Session) restore() {
 		}
 	}
 	messages, turns := agent.Rebuild(s.o.Past, s.interrupted)
-	s.talk = agent.NewTalk(s.o.Log, messages, turns)
+	s.talk = s.newTalk(context.Background(), messages, turns)
 	s.talk.Heard(said)
 	s.budget.Restore(total, turns)
 	s.ledger.Rebuild(s.o.Past)

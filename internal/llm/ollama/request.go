@@ -64,7 +64,12 @@ type (
 func (p *Provider) build(ctx context.Context, req llm.Request, window int) ([]byte, error) {
 	model, err := p.Show(ctx, req.Model)
 	known := err == nil
-	messages, err := wire.Images(p.c.Name, req, func(string) (llm.ModelInfo, bool) {
+	messages, err := wire.Images(p.c.Name, req, func(name string) (llm.ModelInfo, bool) {
+		if p.o.Lookup != nil {
+			if info, said := p.o.Lookup(name); said {
+				return info, true // the person knows better
+			}
+		}
 		return llm.ModelInfo{Images: model.Images}, known
 	})
 	if err != nil {

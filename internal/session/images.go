@@ -1,0 +1,75 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+
+	"github.com/coderrr/coderrr/internal/agent"
+	"github.com/coderrr/coderrr/internal/llm"
+)
+
+// Limits of the pictures in one message: providers refuse larger ones.
+const (
+	maxImage  = 5 << 20 // bytes
+	maxImages = 8
+)
+
+// imageRef is a picture that a message names: @shot.png, or @"my shot.png".
+var imageRef = regexp.MustCompile(`(?i)(?:^|[\s(])@(?:"([^"\n]+\.(?:png|jpe?g|gif|webp))"|([^\s"'<>|]+\.(?:png|jpe?g|gif|webp)))`)
+
+// newTalk is a conversation in which a person's message brings the pictures that it
+// names.
+func (s *Session) newTalk(ctx context.Context, past []llm.Message, turns int) *agent.Talk {
+	t := agent.NewTalk(s.o.Log, past, turns)
+	t.Attach(func(text string) llm.Blocks { return s.images(ctx, text) })
+	return t
+}
+
+// images reads the pictures that a text names, inside the workspace only. One that
+// cannot be used is told and left out.
+func (s *Session) images(ctx context.Context, text string) llm.Blocks {
+	var out llm.Blocks
+	for _, m := range imageRef.FindAllStringSubmatch(text, -1) {
+		name := m[1] + m[2]
+		img, err := s.image(ctx, name)
+		switch {
+		case err != nil:
+			s.warn("The picture @" + name + " is left out: " + err.Error())
+		case len(out) == maxImages:
+			s.warn(fmt.Sprintf("The picture @%s is left out: a message holds at most %d.", name, maxImages))
+		default:
+			out = append(out, img)
+		}
+	}
+	return out
+}
+
+func (s *Session) image(ctx context.Context, name string) (llm.Image, error) {
+	f, err := s.o.Root.Read(ctx, name, maxImage)
+	if err != nil {
+		return llm.Image{}, err
+	}
+	kind := imageType(f.Data)
+	if kind == "" {
+		return llm.Image{}, fmt.Errorf("%s is not a PNG, JPEG, GIF or WebP picture", name)
+	}
+	return llm.Image{MediaType: kind, Data: f.Data}, nil
+}
+
+// imageType tells a picture by its first bytes, whatever its name says.
+func imageType(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
+		return "image/png"
+	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
+		return "image/jpeg"
+	case bytes.HasPrefix(data, []byte("GIF87a")), bytes.HasPrefix(data, []byte("GIF89a")):
+		return "image/gif"
+	case len(data) > 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
+		return "image/webp"
+	default:
+		return ""
+	}
+}
