@@ -110,6 +110,20 @@ func TestKeepDaysKeepsWhatCanBeUndone(t *testing.T) {
 	require.Equal(t, "of the session", string(data))
 }
 
+// TestC16ACopiedLog: a log that was copied or restored so that others can read it is
+// closed to them before more is written.
+func TestC16ACopiedLog(t *testing.T) {
+	x := newMachine(t, llmtest.NewServer(t, turns()[:4]...).URL)
+	require.Equal(t, 4, x.run("run", "--plan-only", "greet"), x)
+	logs, err := filepath.Glob(filepath.Join(x.ws, ".coderrr", "session", "*.jsonl"))
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(logs[0], 0o644))
+	require.Equal(t, 4, x.run("run", "--continue"), x)
+	info, err := os.Stat(logs[0])
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
+}
+
 // TestC16Modes: what a session leaves is for its user alone, whatever the umask.
 func TestC16Modes(t *testing.T) {
 	x := newMachine(t, llmtest.NewServer(t, turns()...).Always(accepting()).URL)

@@ -237,6 +237,7 @@ func openLog(root *workspace.Root, id string, past []event.Event) (*event.Log, e
 		return nil, fmt.Errorf("open the session's log: %w", err)
 	}
 	if len(past) > 0 {
+		_ = f.Chmod(0o600) // it may come from a backup; some file systems have no modes
 		if err := mend(f); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
