@@ -13,6 +13,8 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
+	"github.com/coderrr/coderrr/internal/app"
+	"github.com/coderrr/coderrr/internal/cli"
 	"github.com/coderrr/coderrr/internal/event"
 	"github.com/coderrr/coderrr/internal/llm/llmtest"
 	"github.com/coderrr/coderrr/internal/term"
@@ -34,7 +36,8 @@ func (x *machine) interactive() *sitting {
 	s := &sitting{x: x, typed: master, ended: make(chan int, 1)}
 	x.console = func(out io.Writer, _ bool) (*term.Console, error) { return term.NewConsole(tty, out, true), nil }
 	x.out, x.err = &safeBuffer{}, &safeBuffer{}
-	go func() { s.ended <- x.serving(x.t.Context(), x.out, nil) }()
+	process := x.io(x.out)
+	go func() { s.ended <- cli.Main(x.t.Context(), nil, process, "test", app.Build) }()
 	x.t.Cleanup(func() { _ = master.Close() })
 	return s
 }
