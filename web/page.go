@@ -97,6 +97,22 @@ func (p Page) broken() bool {
 	return p.Session != "" && !p.Running && p.State.Outcome == nil
 }
 
+// resumable reports a session that ended before its work did and can go on here.
+func (p Page) resumable() bool {
+	if p.Running || p.Info.Demo != "" || p.Session == "" {
+		return false
+	}
+	if o := p.State.Outcome; o != nil && (o.Status == "ok" || o.Status == "declined") {
+		return false
+	}
+	for _, s := range p.Sessions {
+		if s.ID == p.Session {
+			return !s.Foreign && !s.Elsewhere
+		}
+	}
+	return false
+}
+
 // fixed reports a session whose changes cannot be undone from here.
 func (p Page) fixed() bool {
 	for _, s := range p.Sessions {

@@ -13,6 +13,7 @@ import (
 	"github.com/coderrr/coderrr/internal/cli"
 	"github.com/coderrr/coderrr/internal/config"
 	"github.com/coderrr/coderrr/internal/lock"
+	"github.com/coderrr/coderrr/internal/server"
 	"github.com/coderrr/coderrr/internal/workspace"
 )
 
@@ -187,4 +188,35 @@ func score(path, query string) (int, bool) {
 		gaps, at = gaps+n, at+n+1
 	}
 	return 3000 + 10*gaps + len(path), true
+}
+
+// busy is the id of a session that runs in this process, "" for none.
+func (b *backend) busy() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, l := range b.live {
+		if l.Running() {
+			return id
+		}
+	}
+	return ""
+}
+
+// Resume implements server.Backend.
+func (b *backend) Resume(ctx context.Context, id string, o server.StartOptions) (server.Live, error) {
+	b.settle(ctx)
+	if b.o.Demo {
+		return nil, errors.New("the demo replays a recording, which cannot go on from the middle; start a new request")
+	}
+	b.mu.Lock()
+	before, ok := b.live[id]
+	b.mu.Unlock()
+	if ok && before.Running() {
+		return nil, fmt.Errorf("session %s is still running", id)
+	}
+	next, err := b.run(cli.SessionOptions{Resume: id}, o)
+	if err == nil && ok {
+		err = before.run.Close() // its log and workspace; the next has its own
+	}
+	return next, err
 }

@@ -153,14 +153,21 @@ func (b *backend) Start(ctx context.Context, request string, o server.StartOptio
 		return nil, spoken(err)
 	}
 	if b.o.Demo {
+		if id := b.busy(); id != "" {
+			return nil, fmt.Errorf("session %s is running in the demo; stop it first, for a new one starts from the sample again", id)
+		}
 		if err := demo.Write(b.app.env.Dir); err != nil {
 			return nil, err
 		}
 	}
+	return b.run(cli.SessionOptions{Request: request}, o)
+}
+
+// run builds a session and lets it go on by itself.
+func (b *backend) run(so cli.SessionOptions, o server.StartOptions) (server.Live, error) {
 	inbox := &ask.Inbox{}
-	built, err := b.app.build(b.ctx, cli.SessionOptions{
-		Request: request, Asker: inbox, Demo: b.o.Demo, Record: b.o.Record, Replay: b.o.Replay,
-	})
+	so.Asker, so.Demo, so.Record, so.Replay = inbox, b.o.Demo, b.o.Record, b.o.Replay
+	built, err := b.app.build(b.ctx, so)
 	if err != nil {
 		return nil, spoken(err)
 	}

@@ -198,6 +198,51 @@ func TestWorkspaceBusy(t *testing.T) {
 	require.False(t, q.the("button", "Stop").here())
 }
 
+// TestContinue: a session that was stopped goes on, in both tabs; in the demo a
+// second one does not pull the sample away under the first.
+func TestContinue(t *testing.T) {
+	hang := make(chan struct{})
+	model := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(model.Close)
+	t.Cleanup(func() { close(hang) })
+	s := startConfigured(t, "[provider]\nname = \"compatible\"\nmodel = \"m\"\nendpoint = \""+model.URL+"/v1\"\n")
+	p := newTab(t, s.origin)
+	p.open(s.url)
+	p.send("Do something long")
+	p.waitStatus("Planning")
+	other := p.second()
+	other.open(s.url)
+	other.waitStatus("Planning")
+	p.the("button", "Stop").click()
+	other.waitStatus("Stopped")
+	p.screenshot("continue")
+	other.the("region", "Conversation").the("button", "Continue").click()
+	other.waitStatus("Planning")
+	p.waitStatus("Planning")
+	require.Contains(t, p.the("region", "Conversation").text(), "Session resumed")
+	p.the("button", "Stop").click()
+	other.waitStatus("Stopped")
+
+	d := startDemo(t)
+	q := newTab(t, d.origin)
+	q.open(d.url)
+	q.planned()
+	q.decide("Approve and start")
+	q.waitStatus("Done")
+	require.False(t, q.the("button", "Continue").here(), "it is done")
+	require.Contains(t, d.read("README.md"), "notes search")
+	q.the("button", "New session").click()
+	q.planned()
+	q.the("region", "Sessions").the("button", "New session").click()
+	q.send("Add another")
+	q.wait("a reason", func() bool { return strings.Contains(q.the("alert", "").text(), "is running") })
+}
+
 // TestRestart: an old address answers 401 and the page says what to do; the
 // session of before is still there to be read.
 func TestRestart(t *testing.T) {

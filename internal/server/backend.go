@@ -36,6 +36,9 @@ type Backend interface {
 	// closed and whose other methods return ErrReadOnly. Opening the same id twice
 	// must give the same log while it runs.
 	Open(ctx context.Context, id string) (Live, error)
+	// Resume goes on with a session that was stopped or broke off; what was open of
+	// it before is over.
+	Resume(ctx context.Context, id string, o StartOptions) (Live, error)
 	// Remove deletes the log of a session that does not run.
 	Remove(ctx context.Context, id string) error
 	// Files lists a dozen paths of the workspace that fit a few letters, the best

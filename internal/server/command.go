@@ -32,12 +32,12 @@ type command struct {
 	On       bool               `json:"on"`       // confirm_writes
 	Path     string             `json:"path"`     // undo; "" is everything
 	Task     string             `json:"task"`     // undo; "" is any
-	Target   string             `json:"target"`   // open, remove; "" is the start page
+	Target   string             `json:"target"`   // open, resume, remove; "" is the start page
 }
 
 func (c command) known() bool {
 	switch c.Type {
-	case "start", "say", "unsay", "answer", "stop", "edit", "confirm_writes", "undo", "open", "remove", "files":
+	case "start", "say", "unsay", "answer", "stop", "edit", "confirm_writes", "undo", "open", "resume", "remove", "files":
 		return true
 	default:
 		return false
@@ -56,7 +56,7 @@ var errBusy = errors.New("the last commands are still being done")
 // handle does what is quick at once, and puts the rest behind what is slow.
 func (c *conn) handle(ctx context.Context, cmd command) {
 	switch cmd.Type {
-	case "start", "open", "edit", "undo", "remove", "files":
+	case "start", "open", "edit", "undo", "resume", "remove", "files":
 		select {
 		case c.slow <- cmd:
 		default:
@@ -143,6 +143,8 @@ func (c *conn) slowly(ctx context.Context, cmd command, out *ack) error {
 		c.move(h)
 		out.Session = cmd.Target
 		return nil
+	case "resume":
+		return c.resume(ctx, cmd, out)
 	case "remove":
 		return c.remove(ctx, cmd)
 	case "files":
@@ -201,6 +203,27 @@ func (c *conn) remove(ctx context.Context, cmd command) error {
 		}
 		page.move(h)
 	}
+	c.s.Changed()
+	return nil
+}
+
+// resume goes on with a session, on every page that shows it.
+func (c *conn) resume(ctx context.Context, cmd command, out *ack) error {
+	live, err := c.s.backend.Resume(ctx, cmd.Target, StartOptions{ConfirmWrites: cmd.Confirm})
+	if err != nil {
+		return err
+	}
+	pages := c.s.watching(cmd.Target)
+	c.s.forget(cmd.Target)
+	c.s.adopt(ctx, live)
+	for _, page := range pages {
+		h, err := c.s.pick(ctx, &cmd.Target)
+		if err != nil {
+			return err
+		}
+		page.move(h)
+	}
+	out.Session = cmd.Target
 	c.s.Changed()
 	return nil
 }

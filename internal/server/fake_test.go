@@ -55,6 +55,13 @@ func (b *backend) Open(_ context.Context, id string) (server.Live, error) {
 	return nil, server.ErrNoSession
 }
 
+func (b *backend) Resume(_ context.Context, id string, _ server.StartOptions) (server.Live, error) {
+	b.mu.Lock()
+	b.list = slices.DeleteFunc(b.list, func(l *live) bool { return l.id == id })
+	b.mu.Unlock()
+	return b.add(id, "RESUMED"), nil
+}
+
 func (b *backend) Remove(_ context.Context, id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

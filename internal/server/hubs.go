@@ -119,6 +119,17 @@ func (s *Server) watching(session string) []*conn {
 	return slices.Collect(maps.Keys(h.conns))
 }
 
+// forget ends the hub of a session whose log another takes over. Its pages must
+// be moved.
+func (s *Server) forget(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.hubs[session]; h != nil {
+		h.cancel()
+		delete(s.hubs, session)
+	}
+}
+
 // leave takes a page off its hub, and the hub away when it is the last and nothing
 // happens there any more.
 func (s *Server) leave(c *conn) {
@@ -130,6 +141,10 @@ func (s *Server) leave(c *conn) {
 	}
 	h.mu.Lock()
 	delete(h.conns, c)
+	if s.hubs[h.session] != h { // forgotten already
+		h.mu.Unlock()
+		return
+	}
 	idle := len(h.conns) == 0 && h.watchers == 0 && (h.live == nil || !h.live.Running())
 	h.mu.Unlock()
 	if idle {

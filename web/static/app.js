@@ -204,6 +204,10 @@ const acts = {
     const r = await net.send("start", { request: b.dataset.text, confirm: $("confirm").getAttribute("aria-checked") === "true" });
     if (!r.ok) toast(r.why);
   },
+  async resume(b) {
+    const r = await net.send("resume", { target: b.dataset.session, confirm: $("confirm").getAttribute("aria-checked") === "true" });
+    if (!r.ok) toast(r.why);
+  },
   save: (b) => save(ui, b.dataset.session),
   remove: (b) => remove(ui, b),
   goto(b) {
