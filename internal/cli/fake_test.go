@@ -76,7 +76,7 @@ type fakeSession struct {
 func (s *fakeSession) ID() string            { return "s-new" }
 func (s *fakeSession) Log() *event.Log       { return s.log }
 func (s *fakeSession) Say(text string) error { s.said <- text; return nil }
-func (s *fakeSession) Stop()                 { close(s.stop) }
+func (s *fakeSession) Stop()                 { s.once.Do(func() { close(s.stop) }) }
 func (s *fakeSession) SetModel(_ context.Context, ref string) error {
 	s.log.Append(event.ContextChanged{What: "model", Name: ref, Detail: "instead of " + s.model})
 	return nil
