@@ -79,6 +79,10 @@ generate: ## regenerate the committed generated code
 	cd web && $(PLAIN) $(TOOL) templ generate -include-version=false
 	$(PLAIN) $(GO) generate ./...
 
+.PHONY: catalog
+catalog: ## the table of models and prices anew, from charm.land/catwalk
+	cd internal/llm/catalog/gen && $(PLAIN) $(GO) run . > ../models.json.new && mv ../models.json.new ../models.json
+
 .PHONY: check-generated
 check-generated: ## fail if the committed generated code is not current
 	@GO='$(GO)' scripts/check-generated

@@ -140,7 +140,8 @@ const onlyV1 = "This server has no Ollama API, only /v1: the context size cannot
 // prices where the server tells them. It is nil when nothing is missing. A server
 // that does not answer teaches nothing: the first call will say what is wrong.
 func learner(m config.Model, p llm.Provider, known llm.ModelInfo) func(context.Context) (llm.ModelInfo, string) {
-	if m.Kind != "ollama" && (known.ContextTokens > 0 || m.Kind == "openai") {
+	router := m.Kind == "openrouter" // its prices change with what it routes to
+	if m.Kind != "ollama" && !router && (known.ContextTokens > 0 || m.Kind == "openai") {
 		return nil
 	}
 	return func(ctx context.Context) (llm.ModelInfo, string) {
@@ -167,7 +168,7 @@ func learner(m config.Model, p llm.Provider, known llm.ModelInfo) func(context.C
 		}
 		for _, have := range list {
 			if have.ID == m.Name {
-				if known.Prices != nil {
+				if known.Prices != nil && !router {
 					have.Prices = known.Prices
 				}
 				return configured(m, have), ""

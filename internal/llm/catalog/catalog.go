@@ -2,8 +2,8 @@
 // abilities and prices. Its one rule: what it does not know it does not guess; an
 // unknown model has no price.
 //
-// models.json is generated from charm.land/catwalk (MIT); its own "source" field
-// names the commit. The provider's own list, where there is one, is newer.
+// models.json is generated from charm.land/catwalk (MIT) by make catalog; its own
+// "source" field names the version. The provider's own list, where there is one, is newer.
 package catalog
 
 import (
