@@ -18,7 +18,7 @@ type Talk struct {
 	turn     int
 	said     string // the person's last words
 	attach   func(text string) llm.Blocks
-	limit    int64  // window that the provider named for limitOf, 0 for none
+	limit    int64 // window that the provider named for limitOf, 0 for none
 	limitOf  string
 
 	// counted is how many tokens the provider counted for the first n messages, 0

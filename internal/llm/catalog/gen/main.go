@@ -23,8 +23,16 @@ const source = "charm.land/catwalk"
 // them.
 func taken() [][2]string {
 	return [][2]string{
-		{"anthropic", "anthropic"}, {"openai", "openai"}, {"google", "gemini"}, {"deepseek", "deepseek"}, {"groq", "groq"},
-		{"xai", "xai"}, {"zai", "zai"}, {"moonshot", "moonshot"}, {"azure", "azure"}, {"openrouter", "openrouter"},
+		{"anthropic", "anthropic"},
+		{"openai", "openai"},
+		{"google", "gemini"},
+		{"deepseek", "deepseek"},
+		{"groq", "groq"},
+		{"xai", "xai"},
+		{"zai", "zai"},
+		{"moonshot", "moonshot"},
+		{"azure", "azure"},
+		{"openrouter", "openrouter"},
 	}
 }
 
