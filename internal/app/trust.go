@@ -120,7 +120,7 @@ func (t *trust) brings(ctx context.Context) (uses, rest []string) {
 	for _, file := range []string{".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"} {
 		names, err := t.offered(ctx, file)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), ctx.Err() != nil: // a stop says nothing of a file
 		case err != nil:
 			rest = append(rest, line("%s: cannot be read and is not used", file))
 		case len(names) > 0:

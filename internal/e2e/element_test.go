@@ -237,8 +237,8 @@ func (p *tab) press(keys ...string) {
 				name, with = rest, append(with, chromedp.KeyModifiers(m.key))
 			}
 		}
-		if name == "Enter" && len(with) == 0 {
-			p.enter(ctx)
+		if (name == "Enter" || len(name) == 1) && len(with) == 0 {
+			p.character(ctx, name)
 			continue
 		}
 		if code, ok := named()[name]; ok {
@@ -248,14 +248,18 @@ func (p *tab) press(keys ...string) {
 	}
 }
 
-// enter presses Enter as a keyboard does: in one event, so that a page which takes
-// the key gets no line break as well.
-func (p *tab) enter(ctx context.Context) {
+// character presses a key as a keyboard does: in one event, so that a page which
+// takes the key gets no text as well.
+func (p *tab) character(ctx context.Context, key string) {
 	p.t.Helper()
 	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
-		e := input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13}
+		e := input.DispatchKeyEventParams{Type: kind, Key: key, WindowsVirtualKeyCode: int64(strings.ToUpper(key)[0])}
+		text := key
+		if key == "Enter" {
+			e.Code, e.WindowsVirtualKeyCode, text = "Enter", 13, "\r"
+		}
 		if kind == input.DispatchKeyEventTypeKeyDown {
-			e.Text = "\r"
+			e.Text = text
 		}
 		_, err := chromedp.Call(ctx, input.DispatchKeyEvent, e)
 		require.NoError(p.t, err)
