@@ -411,6 +411,7 @@ func commands() []slash.Command {
 	here := map[string]string{
 		"help": "", "plan": "show the plan", "reject": "", "stop": "stop what runs",
 		"undo": "take this session's changes back, or those of one file", "confirm": "", "new": "start a new session",
+		"compact": "", "model": "let another model go on from the next turn on",
 	}
 	var out []slash.Command
 	for _, c := range slash.Table() {

@@ -268,6 +268,21 @@ func (l *live) Say(text string) error {
 	return l.run.Say(text)
 }
 
+func (l *live) Compact() error {
+	if !l.Running() {
+		return server.ErrReadOnly
+	}
+	l.run.Compact()
+	return nil
+}
+
+func (l *live) SetModel(ctx context.Context, ref string) error {
+	if !l.Running() {
+		return server.ErrReadOnly
+	}
+	return l.run.SetModel(ctx, ref)
+}
+
 func (l *live) Unsay(text string) error {
 	if !l.run.session.Unsay(text) {
 		return server.ErrDelivered

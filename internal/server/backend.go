@@ -102,6 +102,10 @@ type Live interface {
 	Say(text string) error
 	// Unsay takes a queued message back; ErrDelivered when it is too late.
 	Unsay(text string) error
+	// Compact shortens the conversation before the next turn.
+	Compact() error
+	// SetModel lets another model ([provider/]model) answer from the next turn on.
+	SetModel(ctx context.Context, ref string) error
 	// Stop cancels the session; it returns at once.
 	Stop()
 	// EditSpec replaces one document (requirements, design, tasks) of the plan that

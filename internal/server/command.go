@@ -21,7 +21,7 @@ type command struct {
 
 	Request  string             `json:"request"`  // start
 	Confirm  bool               `json:"confirm"`  // start
-	Text     string             `json:"text"`     // say, unsay, answer, files
+	Text     string             `json:"text"`     // say, unsay, answer, model, files
 	Question string             `json:"question"` // answer
 	Choice   string             `json:"choice"`   // answer
 	Hash     string             `json:"hash"`     // answer
@@ -37,7 +37,7 @@ type command struct {
 
 func (c command) known() bool {
 	switch c.Type {
-	case "start", "say", "unsay", "answer", "stop", "edit", "confirm_writes", "undo", "open", "resume", "remove", "files":
+	case "start", "say", "unsay", "compact", "model", "answer", "stop", "edit", "confirm_writes", "undo", "open", "resume", "remove", "files":
 		return true
 	default:
 		return false
@@ -56,7 +56,7 @@ var errBusy = errors.New("the last commands are still being done")
 // handle does what is quick at once, and puts the rest behind what is slow.
 func (c *conn) handle(ctx context.Context, cmd command) {
 	switch cmd.Type {
-	case "start", "open", "edit", "undo", "resume", "remove", "files":
+	case "start", "open", "edit", "undo", "model", "resume", "remove", "files":
 		select {
 		case c.slow <- cmd:
 		default:
@@ -85,6 +85,8 @@ func (c *conn) quick(live Live, h *hub, cmd command) error {
 		return live.Say(cmd.Text)
 	case "unsay":
 		return live.Unsay(cmd.Text)
+	case "compact":
+		return live.Compact()
 	case "stop":
 		h.setStopping()
 		live.Stop()
@@ -156,8 +158,11 @@ func (c *conn) slowly(ctx context.Context, cmd command, out *ack) error {
 	if err != nil {
 		return err
 	}
-	if cmd.Type == "undo" {
+	switch cmd.Type {
+	case "undo":
 		return live.Undo(ctx, cmd.Path, cmd.Task)
+	case "model":
+		return live.SetModel(ctx, cmd.Text)
 	}
 	if err := live.EditSpec(ctx, cmd.Document, cmd.Content, cmd.Base); err != nil {
 		return err

@@ -122,6 +122,13 @@ func (l *live) did() []string {
 
 func (l *live) Answer(id string, a ask.Answer) error { return l.in.Answer(id, a) }
 func (l *live) Say(text string) error                { l.note("say " + text); return nil }
+func (l *live) Compact() error                       { l.note("compact"); return nil }
+
+func (l *live) SetModel(_ context.Context, ref string) error {
+	l.note("model " + ref)
+	return nil
+}
+
 func (l *live) Unsay(text string) error {
 	if text == "late" {
 		return server.ErrDelivered

@@ -224,13 +224,15 @@ func TestCommandsReachTheSession(t *testing.T) {
 		{"undo", map[string]any{"path": "a.go"}},
 		{"undo", nil},
 		{"undo", map[string]any{"task": "T001"}},
+		{"compact", nil},
+		{"model", map[string]any{"text": "openai/gpt"}},
 		{"stop", nil},
 	} {
 		a, _ := tb.do(c.kind, c.fields)
 		require.True(t, a.OK, a.Why)
 	}
 	l := st.b.list[0]
-	require.Equal(t, []string{"confirm on", "say more", "unsay more", "edit design # D", "undo a.go", "undo ", "undo T001", "stop"}, l.did())
+	require.Equal(t, []string{"confirm on", "say more", "unsay more", "edit design # D", "undo a.go", "undo ", "undo T001", "compact", "model openai/gpt", "stop"}, l.did())
 	a, _ = tb.do("edit", map[string]any{"document": "design", "content": "x", "base": "old"})
 	require.Equal(t, "stale", a.Code)
 	a, _ = tb.do("unsay", map[string]any{"text": "late"})

@@ -90,7 +90,7 @@ func look() []Command {
 // settings are the commands that change what the next requests use.
 func settings() []Command {
 	return []Command{
-		{"model", []string{"models"}, "[[PROVIDER/]MODEL]", "show or change the model, from the next turn on", Prompt | Running},
+		{"model", []string{"models"}, "[[PROVIDER/]MODEL]", "show or change the model, from the next turn on", Everywhere},
 		{"mcp", nil, "[ARGS]", "list the MCP servers; with words, as `coderrr mcp`", Prompt},
 		{"skills", []string{"skill"}, "[QUERY]", "find skills in the registry and the project", Prompt},
 		{"config", []string{"settings"}, "[ARGS]", "show the configuration; with words, as `coderrr config`", Prompt},

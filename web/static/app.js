@@ -174,6 +174,10 @@ const acts = {
     else toast(r.why);
   },
   jump() { log.pinned = true; log.follow(); },
+  async ask(type, fields) {
+    const r = await net.send(type, fields);
+    if (!r.ok) toast(r.why);
+  },
   help: () => $("help").showModal(),
   theme: () => theme.next(),
   suggest(b) { $("request").value = b.textContent.trim(); $("request").focus(); },

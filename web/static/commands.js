@@ -33,6 +33,8 @@ export function run(text, ui, acts) {
       if (!["on", "off"].includes(arg)) return ui.alert("Say /confirm on or /confirm off.", "info");
       if ((b.getAttribute("aria-checked") === "true") !== (arg === "on")) b.click();
     },
+    compact: () => acts.ask("compact", {}),
+    model: () => arg ? acts.ask("model", { text: arg }) : ui.alert("Say /model MODEL or /model PROVIDER/MODEL.", "info"),
     new: () => acts.open({ dataset: { session: "" } }),
   };
   does[row.dataset.names.split(" ")[0]]?.();
