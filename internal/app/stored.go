@@ -22,9 +22,9 @@ type stored struct {
 	n  int // events of the file that the log has
 }
 
-func (s *stored) ID() string      { return s.id }
-func (s *stored) Log() *event.Log { return s.log }
-func (s *stored) Running() bool   { return false }
+func (s *stored) ID() string                      { return s.id }
+func (s *stored) Log() *event.Log                 { return s.log }
+func (s *stored) Running() bool                   { return false }
 func (s *stored) Answer(string, ask.Answer) error { return server.ErrReadOnly }
 
 func (s *stored) Say(string) error { return server.ErrReadOnly }
