@@ -361,3 +361,31 @@ func TestR18LiveOutputIsBounded(t *testing.T) {
 		require.Equal(t, 1, said, name)
 	}
 }
+
+// moving is a source whose list changes, as an MCP server's does.
+type moving struct{ list []tools.Tool }
+
+func (m *moving) Tools() []tools.Tool { return m.list }
+
+// A source that changes its list in mid-session cannot widen a mode: a write tool
+// that it brings is as absent in planning as if it had never come.
+func TestAChangedSourceCannotWidenAMode(t *testing.T) {
+	t.Parallel()
+	src := &moving{list: []tools.Tool{&toolstest.Tool{Name: "read", Kind: policy.Read}}}
+	s, _ := set(tools.Options{Mode: policy.Planning, Sources: []tools.Source{src}})
+	require.Equal(t, "read", s.Specs()[0].Name)
+	src.list = append(src.list,
+		&toolstest.Tool{Name: "late", Kind: policy.Read},
+		&toolstest.Tool{Name: "write_file", Kind: policy.Write, Do: func(context.Context, json.RawMessage) tools.Result {
+			t.Error("a write tool ran in planning")
+			return tools.Result{}
+		}})
+	var names []string
+	for _, spec := range s.Specs() {
+		names = append(names, spec.Name)
+	}
+	require.Equal(t, []string{"read", "late"}, names)
+	res := s.Call(t.Context(), llm.ToolUse{ID: "1", Name: "write_file"})
+	require.True(t, res.IsError)
+	require.Contains(t, res.Content, "no tool named")
+}
