@@ -24,6 +24,7 @@ import (
 type host struct {
 	config
 	root  bool
+	umask int      // the user's
 	idmap *os.File // as root, the user namespace that maps owners
 	upper *upper
 
@@ -38,7 +39,8 @@ func broker() int {
 	// processes of the user from tracing this one, which has capabilities.
 	_ = unix.CloseRange(fdSocket+1, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
 	unix.CloseOnExec(fdSocket)
-	h := &host{root: os.Geteuid() == 0}
+	// What is made for commands must not be closed to them by the user's umask.
+	h := &host{root: os.Geteuid() == 0, umask: unix.Umask(0o022)}
 	if _, err := receive(fdSocket, &h.config); err != nil {
 		return exitSetup
 	}
@@ -221,7 +223,7 @@ func (h *host) run(req request, out []int) reply {
 	begun := time.Now()
 	r := h.start(spec{
 		config: h.config, Line: req.Line, Env: req.Env, Network: req.Network,
-		Session: session, Root: h.root, Landlock: fence.LandlockABI() > 0,
+		Session: session, Root: h.root, Landlock: fence.LandlockABI() > 0, Umask: h.umask,
 	}, req.ID, stdout, stderr)
 	if r.Error == "" {
 		r.Changed = h.upper.finish(begun)

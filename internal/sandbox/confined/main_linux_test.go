@@ -6,8 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/coderrr/coderrr/internal/sandbox/confined"
@@ -46,12 +46,14 @@ func asOrdinaryUser() (err error) {
 		return err
 	}
 	defer func() { err = firstOf(err, os.RemoveAll(dir)) }()
+	id, group := strconv.Itoa(ordinaryUser), strconv.Itoa(ordinaryUser+1)
 	bin, home := filepath.Join(dir, "confined.test"), filepath.Join(dir, "home")
 	if err := firstOf(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", bin), os.Mkdir(home, 0o700),
 		os.Chown(home, ordinaryUser, ordinaryUser)); err != nil {
 		return err
 	}
-	cmd := exec.Command(bin)
+	// What root alone may read is of no use to anybody's programs.
+	cmd := exec.Command("unshare", withEtc(dir, "755", "setpriv", "--reuid="+id, "--regid="+id, "--groups="+group, bin)...)
 	for _, a := range os.Args[1:] {
 		if strings.Contains(a, "coverprofile") || strings.Contains(a, "testlogfile") || strings.Contains(a, "gocoverdir") {
 			continue // files of the first run
@@ -61,10 +63,14 @@ func asOrdinaryUser() (err error) {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CODERRR_TEST_CHILD=1", "HOME="+home, "USER=tester", "TMPDIR="+home)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{
-		Uid: ordinaryUser, Gid: ordinaryUser, Groups: []uint32{ordinaryUser + 1},
-	}}
 	return cmd.Run()
+}
+
+// withEtc are arguments for unshare that run a program where /etc has that
+// mode. The machine's own /etc stays as it is.
+func withEtc(dir, mode string, program ...string) []string {
+	const script = `set -e; cp -a /etc "$1/etc"; chmod "$2" "$1/etc"; mount --bind "$1/etc" /etc; shift 2; exec "$@"`
+	return append([]string{"--mount", "sh", "-c", script, "sh", dir, mode}, program...)
 }
 
 func firstOf(errs ...error) error {

@@ -28,6 +28,7 @@ type spec struct {
 	Network       bool
 	Root          bool // Coderrr runs as root: map owners, drop to sandboxUID
 	Landlock      bool // the kernel has it, so it is not optional
+	Umask         int  // the user's, for the command
 }
 
 func (s *spec) run() (int, error) {
@@ -91,31 +92,6 @@ func (s *spec) build() error {
 }
 
 func depth(path string) int { return strings.Count(strings.TrimRight(path, "/"), "/") }
-
-// systemDirs are what commands see of the system, read-only.
-func systemDirs() []string {
-	return []string{
-		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/gnu",
-	}
-}
-
-func (s *spec) system(root string) []point {
-	var out []point
-	for _, dir := range systemDirs() {
-		info, err := os.Lstat(dir)
-		if err != nil {
-			continue
-		}
-		if info.Mode()&os.ModeSymlink != 0 {
-			if target, err := os.Readlink(dir); err == nil {
-				_ = os.Symlink(target, filepath.Join(root, dir))
-			}
-			continue
-		}
-		out = append(out, point{path: dir, mount: func(dst string) error { return bindMount(dir, dst, bindOptions{}) }})
-	}
-	return out
-}
 
 // private is what commands have for themselves instead of the user's.
 func (s *spec) private(root string) []point {
@@ -373,6 +349,7 @@ func (s *spec) start() (int, error) {
 	if s.Root {
 		attr.Sys.Credential = &syscall.Credential{Uid: sandboxUID, Gid: sandboxUID}
 	}
+	unix.Umask(s.Umask)
 	pid, err := syscall.ForkExec("/bin/sh", []string{"/bin/sh", "-c", s.Line}, attr)
 	if err != nil {
 		return 0, fmt.Errorf("starting /bin/sh: %w", err)
