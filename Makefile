@@ -52,9 +52,11 @@ e2e: build ## the tests that drive the built binary through Chromium
 	cd internal/e2e && $(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 ./...
 
 .PHONY: screenshots
-screenshots: build ## pictures of the browser UI into artifacts/
+screenshots: build ## pictures of the browser UI into artifacts/, those of the documents too
 	cd internal/e2e && $(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) CODERRR_ARTIFACTS=$(CURDIR)/artifacts \
 		$(GO) test -count=1 ./...
+	mkdir -p docs/images
+	cd artifacts && cp plan.png write.png done.png ../docs/images/
 
 .PHONY: conformance
 conformance: ## the official MCP conformance suite (from npm) against our client
