@@ -265,7 +265,11 @@ func requestOf(prompt []contentBlock) (string, error) {
 				body = strings.ToValidUTF8(body[:maxResource], "")
 				note = fmt.Sprintf("\n[It goes on: %d of its %d bytes are given here.]", len(body), len(*b.Resource.Text))
 			}
-			parts = append(parts, fmt.Sprintf("Attached by the editor, %s:\n~~~\n%s\n~~~%s", uri, body, note))
+			fence := "~~~"
+			for strings.Contains(body, fence) { // what is attached cannot end its own block
+				fence += "~"
+			}
+			parts = append(parts, fmt.Sprintf("Attached by the editor, %s:\n%s\n%s\n%s%s", uri, fence, body, fence, note))
 		default:
 			return "", fault(codeInvalidParams, "a prompt can hold text, links and text resources, not %q", visible(b.Type))
 		}

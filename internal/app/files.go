@@ -23,6 +23,11 @@ func (a *App) Files(ctx context.Context, prefix string) (found []string, err err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
+	if offered := a.shared.offers.reading(prefix); strings.Contains(prefix, ":") && len(offered) > 0 {
+		return offered, nil
+	} else if len(offered) > 0 {
+		defer func() { found = append(found, offered...) }()
+	}
 	dir, name := path.Split(prefix)
 	at := path.Clean("./" + dir)
 	found, err = matches(ctx, root, at, 1, func(e workspace.Info) bool { return strings.HasPrefix(e.Path, prefix) })

@@ -110,7 +110,11 @@ func (b *backend) Files(ctx context.Context, query string) ([]string, error) {
 		}
 		p.list, p.at = list, time.Now()
 	}
-	return match(p.list, query, maxShown), nil
+	offered := b.app.shared.offers.reading(query)
+	if strings.Contains(query, ":") && len(offered) > 0 {
+		return offered[:min(len(offered), maxShown)], nil
+	}
+	return append(match(p.list, query, maxShown-min(len(offered), maxShown/2)), offered[:min(len(offered), maxShown/2)]...), nil
 }
 
 func (b *backend) walk(ctx context.Context) ([]string, error) {

@@ -20,15 +20,18 @@ type lives struct {
 func newLives() *lives { return &lives{live: map[string]*live{}} }
 
 // sharing is what an interactive session in the terminal and the browser UI have
-// in common: the sessions that the terminal runs.
+// in common: the sessions that the terminal runs, and what MCP servers offered.
 type sharing struct {
 	*lives
+	offers  *offers
 	served  chan struct{} // closed when a browser is served
 	once    sync.Once
 	changed func() // tells the pages of a new session; set once, under mu
 }
 
-func newSharing() *sharing { return &sharing{lives: newLives(), served: make(chan struct{})} }
+func newSharing() *sharing {
+	return &sharing{lives: newLives(), offers: newOffers(), served: make(chan struct{})}
+}
 
 // serve lets browsers answer from now on.
 func (s *sharing) serve(changed func()) {

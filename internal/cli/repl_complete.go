@@ -11,6 +11,9 @@ import (
 // completeTime bounds how long a person waits for a completion.
 const completeTime = 300 * time.Millisecond
 
+// prompter is an App that knows prompts of MCP servers, as SERVER:PROMPT.
+type prompter interface{ Prompts(prefix string) []string }
+
 // complete goes on with a /command at the start, an @file anywhere, and the path
 // that /undo takes.
 func (p *repl) complete(text []rune, at int) (from int, options []string) {
@@ -22,6 +25,11 @@ func (p *repl) complete(text []rune, at int) (from int, options []string) {
 	if name, ok := strings.CutPrefix(word, "/"); ok && from == 0 {
 		for _, n := range slash.Complete(name, slash.Prompt) {
 			options = append(options, "/"+n)
+		}
+		if servers, ok := p.app.(prompter); ok && name != "" {
+			for _, n := range servers.Prompts(name) {
+				options = append(options, "/"+n)
+			}
 		}
 		return from, options
 	}

@@ -75,8 +75,11 @@ type Options struct {
 	AllowTools []string
 	// MaxResultBytes bounds what a model reads of one result, 0 is 64 KiB.
 	MaxResultBytes int
-	Version        string
-	Getenv         func(string) string
+	// Offered is told, after each connect, what a server has to read and to ask
+	// for; nil asks no server for it. It is called from several goroutines.
+	Offered func(server string, resources, prompts []Offer)
+	Version string
+	Getenv  func(string) string
 	// Trace sees each message, with credentials never in it; nil is none.
 	Trace func(server, direction string, message []byte)
 }

@@ -3,10 +3,10 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/coderrr/coderrr/internal/inert"
+	"github.com/coderrr/coderrr/internal/mcp/wire"
 )
 
 // Offer is a resource or a prompt of a server, made harmless to look at.
@@ -38,11 +38,30 @@ func (m *Manager) Resources(ctx context.Context, server string) ([]Offer, error)
 	if err != nil {
 		return nil, s.explain(err)
 	}
+	return s.resources(list), nil
+}
+
+func (s *server) resources(list []wire.Resource) []Offer {
 	var out []Offer
 	for _, r := range list {
 		out = append(out, Offer{Server: s.name, Name: visible(r.URI), Description: visible(strings.TrimSpace(r.Name + " " + r.Description))})
 	}
-	return out, nil
+	return out
+}
+
+// offer tells what a server has, for completion only: what cannot be listed is not
+// offered.
+func (s *server) offer(client *wire.Client) {
+	if s.m.o.Offered == nil {
+		return
+	}
+	resources, _ := client.Resources(s.m.life)
+	list, _ := client.Prompts(s.m.life)
+	var prompts []Offer
+	for _, p := range list {
+		prompts = append(prompts, s.prompt(p))
+	}
+	s.m.o.Offered(s.name, s.resources(resources), prompts)
 }
 
 // Resource reads one resource, as text with the server's name on it, cut to the
@@ -87,18 +106,21 @@ func (m *Manager) Prompts(ctx context.Context) []Offer {
 			continue
 		}
 		for _, p := range list {
-			o := Offer{Server: s.name, Name: visible(p.Name), Description: visible(p.Description)}
-			for _, a := range p.Arguments {
-				o.Arguments = append(o.Arguments, Argument{Name: visible(a.Name), Description: visible(a.Description), Required: a.Required})
-			}
-			out = append(out, o)
+			out = append(out, s.prompt(p))
 		}
 	}
 	return out
 }
 
-// Prompt fills a prompt in: it is what the person sends then, so it is shown to
-// them first.
+func (s *server) prompt(p wire.Prompt) Offer {
+	o := Offer{Server: s.name, Name: visible(p.Name), Description: visible(p.Description)}
+	for _, a := range p.Arguments {
+		o.Arguments = append(o.Arguments, Argument{Name: visible(a.Name), Description: visible(a.Description), Required: a.Required})
+	}
+	return o
+}
+
+// Prompt fills a prompt in.
 func (m *Manager) Prompt(ctx context.Context, server, name string, args map[string]string) (string, error) {
 	s := m.find(server)
 	if s == nil {
@@ -118,33 +140,4 @@ func (m *Manager) Prompt(ctx context.Context, server, name string, args map[stri
 	}
 	text, _ := inert.Visible(strings.TrimSpace(b.String()))
 	return text, nil
-}
-
-var mention = regexp.MustCompile(`(?:^|\s)@([A-Za-z0-9][A-Za-z0-9_-]{0,63}):([^\s]+)`)
-
-// maxMentions bounds how many resources one text brings along.
-const maxMentions = 10
-
-// Mentions reads the resources that a text mentions as @SERVER:URI, for servers
-// that are configured, and returns them as a text to add to it ("" for none).
-// Errors are for those that could not be read.
-func (m *Manager) Mentions(ctx context.Context, text string) (added string, errs []error) {
-	var b strings.Builder
-	for i, found := range mention.FindAllStringSubmatch(text, -1) {
-		server, uri := found[1], strings.TrimRight(found[2], ".,;:!?)")
-		if m.find(server) == nil {
-			continue
-		}
-		if i >= maxMentions {
-			errs = append(errs, fmt.Errorf("only the first %d resources are read", maxMentions))
-			break
-		}
-		content, err := m.Resource(ctx, server, uri)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		b.WriteString("\n\n" + content)
-	}
-	return b.String(), errs
 }

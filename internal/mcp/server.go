@@ -155,6 +155,7 @@ func (s *server) connect() {
 	}
 	if err == nil {
 		s.m.work.Go(func() { s.follow(client) })
+		s.m.work.Go(func() { s.offer(client) })
 	}
 	s.announce()
 	s.once.Do(func() { close(s.settled) })

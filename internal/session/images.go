@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/coderrr/coderrr/internal/agent"
 	"github.com/coderrr/coderrr/internal/llm"
 )
 
@@ -19,12 +18,19 @@ const (
 // imageRef is a picture that a message names: @shot.png, or @"my shot.png".
 var imageRef = regexp.MustCompile(`(?i)(?:^|[\s(])@(?:"([^"\n]+\.(?:png|jpe?g|gif|webp))"|([^\s"'<>|]+\.(?:png|jpe?g|gif|webp)))`)
 
-// newTalk is a conversation in which a person's message brings the pictures that it
-// names.
-func (s *Session) newTalk(ctx context.Context, past []llm.Message, turns int) *agent.Talk {
-	t := agent.NewTalk(s.o.Log, past, turns)
-	t.Attach(func(text string) llm.Blocks { return s.images(ctx, text) })
-	return t
+// attach lets a person's message bring what it names: pictures of the workspace, and
+// what is found outside of it.
+func (s *Session) attach(ctx context.Context) {
+	s.talk.Attach(func(text string) llm.Blocks {
+		var out llm.Blocks
+		if s.o.Bring != nil {
+			var added string
+			if added, text = s.o.Bring(ctx, text); added != "" {
+				out = append(out, llm.Text{Text: added})
+			}
+		}
+		return append(out, s.images(ctx, text)...)
+	})
 }
 
 // images reads the pictures that a text names, inside the workspace only. One that

@@ -49,7 +49,10 @@ func (s *Session) start(ctx context.Context, req Request) error {
 		}
 	}
 	if !req.Resume {
-		s.talk = s.newTalk(ctx, req.Prior, 0)
+		s.talk = agent.NewTalk(s.o.Log, req.Prior, 0)
+	}
+	s.attach(ctx)
+	if !req.Resume {
 		return nil
 	}
 	if _, err := s.o.Root.Sweep(ctx); err != nil {
@@ -131,7 +134,7 @@ func (s *Session) restore() {
 		}
 	}
 	messages, turns := agent.Rebuild(s.o.Past, s.interrupted)
-	s.talk = s.newTalk(context.Background(), messages, turns)
+	s.talk = agent.NewTalk(s.o.Log, messages, turns)
 	s.talk.Heard(said)
 	s.budget.Restore(total, turns)
 	s.ledger.Rebuild(s.o.Past)

@@ -60,7 +60,10 @@ type Options struct {
 	Warnings []string
 	// Begin is called once the log has begun, before the model is asked: it starts
 	// what only a running session needs. An *End it returns ends the session.
-	Begin  func(ctx context.Context) error
+	Begin func(ctx context.Context) error
+	// Bring finds what a person's words name outside the workspace: added is told to
+	// the model with them, and rest is the words less those names. Nil finds nothing.
+	Bring  func(ctx context.Context, text string) (added, rest string)
 	Rules  policy.Rules
 	Limits Limits
 	// Budget counts what the session uses; the verifier may share it.

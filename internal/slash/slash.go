@@ -91,7 +91,7 @@ func look() []Command {
 func settings() []Command {
 	return []Command{
 		{"model", []string{"models"}, "[[PROVIDER/]MODEL]", "show or change the model, from the next turn on", Everywhere},
-		{"mcp", nil, "[ARGS]", "list the MCP servers; with words, as `coderrr mcp`", Prompt},
+		{"mcp", nil, "[ARGS]", "list the MCP servers; with words, as `coderrr mcp`; /SERVER:PROMPT sends a prompt of one", Prompt},
 		{"skills", []string{"skill"}, "[QUERY]", "find skills in the registry and the project", Prompt},
 		{"config", []string{"settings"}, "[ARGS]", "show the configuration; with words, as `coderrr config`", Prompt},
 		{"ui", []string{"web", "browser"}, "", "serve this conversation to the browser; either side can answer", Prompt | Running},
@@ -116,8 +116,9 @@ func Find(name string, w Where) (Command, bool) {
 	return Command{}, false
 }
 
-// Split takes a typed line apart. ok is false for what is no command: a line
-// without a slash, and a path such as /etc/hosts.
+// Split takes a typed line apart. ok is false for what is no command but a message:
+// a line without a slash, a path such as /etc/hosts, and the prompt of an MCP server,
+// /SERVER:PROMPT, which the session fetches.
 func Split(line string) (name, args string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "/")
 	if !ok {
@@ -127,7 +128,7 @@ func Split(line string) (name, args string, ok bool) {
 	if i := strings.IndexAny(rest, " \t\n"); i >= 0 {
 		name, args = rest[:i], strings.TrimSpace(rest[i:])
 	}
-	return name, args, !strings.Contains(name, "/")
+	return name, args, !strings.ContainsAny(name, "/:")
 }
 
 // maxDistance is how many typing mistakes still get a suggestion.

@@ -60,7 +60,7 @@ func TestSplit(t *testing.T) {
 		require.True(t, ok, line)
 		require.Equal(t, want, [2]string{name, args}, line)
 	}
-	for _, line := range []string{"", "undo", "/etc/hosts is odd", "./x", "a /undo"} {
+	for _, line := range []string{"", "undo", "/etc/hosts is odd", "./x", "a /undo", "/srv:review a.go"} {
 		_, _, ok := slash.Split(line)
 		require.False(t, ok, line)
 	}
