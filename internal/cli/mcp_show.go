@@ -116,6 +116,9 @@ func (r *runner) tryServers(ctx context.Context, home string, servers map[string
 			if st.Error == "" && err != nil {
 				st.Error = err.Error()
 			}
+			if err == nil && trace == nil {
+				st.Resources, st.Prompts, _ = m.Offers(ctx, name)
+			}
 			found[i] = st
 		})
 	}
@@ -139,6 +142,7 @@ func (r *runner) describe(s mcp.Status) {
 			about, _, _ := strings.Cut(t.Description, "\n")
 			r.outln(fmt.Sprintf("  %-32s %-10s %s", term.OneLine(t.Tool), mark, clip(term.OneLine(about), 80)))
 		}
+		r.offers(s)
 	}
 	for _, h := range s.Hidden {
 		r.outln("  not offered: " + term.OneLine(h))
@@ -152,6 +156,23 @@ func (r *runner) describe(s mcp.Status) {
 			r.outln("    " + term.OneLine(line))
 		}
 	}
+}
+
+// maxOffers bounds how many resources and how many prompts are shown.
+const maxOffers = 20
+
+// offers prints what a person can name of a server in a request, as it is typed.
+func (r *runner) offers(s mcp.Status) {
+	show := func(kind string, list []mcp.Offer, typed func(mcp.Offer) string) {
+		for _, o := range list[:min(len(list), maxOffers)] {
+			r.outln(fmt.Sprintf("  %s %s  %s", kind, term.OneLine(typed(o)), clip(term.OneLine(o.Description), 80)))
+		}
+		if more := len(list) - maxOffers; more > 0 {
+			r.outln(fmt.Sprintf("  and %d more", more))
+		}
+	}
+	show("resource", s.Resources, func(o mcp.Offer) string { return "@" + o.Server + ":" + o.Name })
+	show("prompt", s.Prompts, mcp.Offer.Usage)
 }
 
 func clip(s string, n int) string {

@@ -54,8 +54,10 @@ func guarded(t *testing.T) string {
 			_ = json.NewDecoder(r.Body).Decode(&m)
 			result := map[string]string{
 				"server/discover": `{}`,
-				"initialize":      `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"guarded","version":"1"}}`,
+				"initialize":      `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"guarded","version":"1"}}`,
 				"tools/list":      `{"tools":[{"name":"look","description":"looks","inputSchema":{"type":"object"}}]}`,
+				"resources/list":  `{"resources":[{"uri":"note://a","name":"A note"}]}`,
+				"prompts/list":    `{"prompts":[{"name":"review","arguments":[{"name":"file","required":true}]}]}`,
 			}[m.Method]
 			if len(m.ID) == 0 {
 				w.WriteHeader(http.StatusAccepted)
@@ -124,6 +126,8 @@ func TestMCPSignIn(t *testing.T) {
 	require.Zero(t, <-done)
 	require.Zero(t, run("mcp", "test", "g"))
 	require.Contains(t, out.String(), "g: ready, 2025-11-25 over http, 1 tools")
+	require.Contains(t, out.String(), "resource @g:note://a  A note")
+	require.Contains(t, out.String(), "prompt /g:review FILE")
 	require.Zero(t, run("mcp", "debug", "g"))
 	require.Zero(t, run("mcp", "logout", "g"))
 	require.Equal(t, 1, run("mcp", "test", "g"))

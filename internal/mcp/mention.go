@@ -58,7 +58,7 @@ func (m *Manager) Bring(ctx context.Context, text string) Brought {
 			break
 		}
 		server, uri, _ := strings.Cut(name, ":")
-		content, err := m.Resource(ctx, server, uri)
+		content, err := m.read(ctx, server, uri)
 		if err != nil {
 			out.Problems = append(out.Problems, fmt.Errorf("@%s could not be read: %w", visible(name), err))
 			continue
@@ -67,6 +67,14 @@ func (m *Manager) Bring(ctx context.Context, text string) Brought {
 		out.Text = strings.TrimSpace(out.Text + "\n\n" + content)
 	}
 	return out
+}
+
+// read is a resource, or a skill, which is verified against what its server listed.
+func (m *Manager) read(ctx context.Context, server, uri string) (string, error) {
+	if strings.HasPrefix(uri, skillScheme) {
+		return m.Skill(ctx, server, uri)
+	}
+	return m.Resource(ctx, server, uri)
 }
 
 // outsideFences changes the lines of a text that are not in a fenced block.

@@ -17,12 +17,12 @@ func TestResourcesAndPrompts(t *testing.T) {
 	f.other["prompts/list"] = `{"prompts":[{"name":"review","description":"d","arguments":[{"name":"file","required":true}]}]}`
 	f.other["prompts/get"] = `{"messages":[{"role":"user","content":{"type":"text","text":"Review it\u202e"}}]}`
 	r := start(t, map[string]Server{"srv": {URL: f.URL}}, func(o *Options) { o.MaxResultBytes = 2000 })
-	list, err := r.Resources(t.Context(), "srv")
+	resources, prompts, err := r.Offers(t.Context(), "srv")
 	require.NoError(t, err)
-	require.Equal(t, []Offer{{Server: "srv", Name: "note://a", Description: "A⟨U+001B⟩[2J"}}, list)
-
-	prompts := r.Prompts(t.Context())
+	require.Equal(t, []Offer{{Server: "srv", Name: "note://a", Description: "A⟨U+001B⟩[2J"}}, resources)
 	require.Equal(t, []Offer{{Server: "srv", Name: "review", Description: "d", Arguments: []Argument{{Name: "file", Required: true}}}}, prompts)
+	_, _, err = r.Offers(t.Context(), "none")
+	require.ErrorIs(t, err, ErrUnknown)
 	text, err := r.Prompt(t.Context(), "srv", "review", map[string]string{"file": "a.go"})
 	require.NoError(t, err)
 	require.Equal(t, "Review it⟨U+202E⟩", text)
@@ -40,12 +40,15 @@ func TestSkills(t *testing.T) {
 	f.other["initialize"] = strings.Replace(initialized, `"tools":`, `"extensions":{"io.modelcontextprotocol/skills":{}},"tools":`, 1)
 	f.other["skills/list"] = `{"skills":[` + entry + `]}`
 	f.other["resources/read"] = `{"contents":[{"uri":"skill://pdf/SKILL.md","text":` + string(raw) + `}]}`
-	r := start(t, map[string]Server{"srv": {URL: f.URL}}, nil)
-	require.Equal(t, []Offer{{Server: "srv", Name: "skill://pdf/SKILL.md", Description: "Fills forms"}}, r.Skills(t.Context()))
-	text, err := r.Skill(t.Context(), "srv", "skill://pdf/SKILL.md")
-	require.NoError(t, err)
-	require.Contains(t, text, "Body.")
-	require.Contains(t, text, "advice from there, not from the person")
+	offered := make(chan []Offer, 1)
+	r := start(t, map[string]Server{"srv": {URL: f.URL}}, func(o *Options) {
+		o.Offered = func(_ string, resources, _ []Offer) { offered <- resources }
+	})
+	require.Equal(t, []Offer{{Server: "srv", Name: "skill://pdf/SKILL.md", Description: "Fills forms"}}, <-offered)
+	got := r.Bring(t.Context(), "use @srv:skill://pdf/SKILL.md, please")
+	require.Empty(t, got.Problems)
+	require.Contains(t, got.Text, "Body.")
+	require.Contains(t, got.Text, "advice from there, not from the person")
 	f.mu.Lock()
 	f.other["resources/read"] = `{"contents":[{"uri":"skill://pdf/SKILL.md","text":"evil"}]}`
 	f.mu.Unlock()

@@ -40,6 +40,9 @@ type Status struct {
 	Stderr    string     `json:"stderr,omitempty"`
 	Noise     int64      `json:"noise,omitempty"` // lines on stdout that were not messages
 	Required  bool       `json:"required,omitempty"`
+	// Resources and Prompts are only there where a server was tried (`mcp test`).
+	Resources []Offer `json:"resources,omitempty"`
+	Prompts   []Offer `json:"prompts,omitempty"`
 }
 
 // ToolInfo is one tool of a server.

@@ -9,37 +9,29 @@ import (
 	"github.com/coderrr/coderrr/internal/mcp/wire"
 )
 
-// Skills lists the skills of the servers that are ready and offer some. Nothing of
-// a skill is fetched before it is loaded.
-func (m *Manager) Skills(ctx context.Context) []Offer {
+// skillScheme begins the address of a skill (SEP-2640).
+const skillScheme = "skill://"
+
+// skillOffers are the skills of a server, for a person to name. Nothing of a skill
+// is fetched before that.
+func (s *server) skillOffers(list []wire.Skill) []Offer {
 	var out []Offer
-	for _, s := range m.servers {
-		for _, skill := range s.skills(ctx) {
-			o := Offer{Server: s.name, Name: visible(skill.URI)}
-			if json.Unmarshal(skill.FrontMatter["description"], &o.Description) == nil {
-				o.Description = visible(o.Description)
-			}
-			out = append(out, o)
+	for _, skill := range list {
+		o := Offer{Server: s.name, Name: visible(skill.URI)}
+		if json.Unmarshal(skill.FrontMatter["description"], &o.Description) == nil {
+			o.Description = visible(o.Description)
 		}
+		out = append(out, o)
 	}
 	return out
 }
 
-func (s *server) skills(ctx context.Context) []wire.Skill {
-	s.mu.Lock()
-	client, ready := s.client, s.state == Ready
-	s.mu.Unlock()
-	if !ready {
-		return nil
-	}
+// skills lists what a server offers, nothing where it does not know of skills.
+func (s *server) skills(ctx context.Context, client *wire.Client) ([]wire.Skill, error) {
 	if _, offered := client.Info().Capabilities.Extensions[wire.SkillsExtension]; !offered {
-		return nil
+		return nil, nil
 	}
-	list, err := client.Skills(ctx)
-	if err != nil {
-		s.m.notice("warning", s.explain(err).Error())
-	}
-	return list
+	return client.Skills(ctx)
 }
 
 // Skill loads a skill's text, verified against what its server listed, with the
@@ -49,13 +41,17 @@ func (m *Manager) Skill(ctx context.Context, server, uri string) (string, error)
 	if s == nil {
 		return "", fmt.Errorf("%w: %q", ErrUnknown, server)
 	}
-	for _, skill := range s.skills(ctx) {
+	client, err := s.ensure(ctx)
+	if err != nil {
+		return "", err
+	}
+	list, err := s.skills(ctx, client)
+	if err != nil {
+		return "", s.explain(err)
+	}
+	for _, skill := range list {
 		if skill.URI != uri {
 			continue
-		}
-		client, err := s.ensure(ctx)
-		if err != nil {
-			return "", err
 		}
 		text, err := client.ReadSkill(ctx, skill, uri)
 		if err != nil {
