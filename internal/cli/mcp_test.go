@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/coderrr/coderrr/internal/approval"
 )
 
 // guarded is an MCP server that wants a sign-in, with its authorization server.
@@ -138,4 +140,32 @@ func TestMCPSignIn(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(raw), "CANARY", name)
 	}
+}
+
+// M07: a server that is removed and added again, under the same name, has no answer
+// and no secret of before.
+func TestM07RemoveForgets(t *testing.T) {
+	at, home := guarded(t), t.TempDir()
+	out := &watcher{}
+	run := func(args ...string) int {
+		s := IO{
+			In: strings.NewReader(""), Out: out, Err: out, Dir: t.TempDir(), Keys: fileKeys, OpenConsole: noConsole,
+			Getenv: func(k string) string { return map[string]string{"CODERRR_HOME": home, "HOME": "/nowhere"}[k] },
+		}
+		return Main(t.Context(), args, s, "v0.0-test", buildFake)
+	}
+	require.Zero(t, run("mcp", "add", "g", at, "-H", "Authorization: Bearer CANARY-TOKEN"), out)
+	answers := approval.OpenToolAnswers(home)
+	require.NoError(t, answers.Set(t.Context(), "g", "look", approval.ToolAnswer{Hash: "h", Always: true}))
+	secrets, err := os.ReadFile(filepath.Join(home, "credentials.json"))
+	require.NoError(t, err)
+	require.Contains(t, string(secrets), "CANARY-TOKEN")
+	require.Zero(t, run("mcp", "remove", "g"), out)
+	secrets, err = os.ReadFile(filepath.Join(home, "credentials.json"))
+	require.NoError(t, err)
+	require.NotContains(t, string(secrets), "CANARY")
+	require.Zero(t, run("mcp", "add", "g", at), out)
+	_, found, err := answers.Answer("g", "look")
+	require.NoError(t, err)
+	require.False(t, found)
 }

@@ -127,8 +127,18 @@ func orUnknown(kind string) string {
 	return cut(kind, 100)
 }
 
+// size is how big what is written as base64 is, for people.
 func size(data string) string {
-	return fmt.Sprintf("%d bytes", base64.StdEncoding.DecodedLen(len(data)))
+	const kilo, mega = 1000, 1000 * 1000
+	n := base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(data, "=")))
+	switch {
+	case n < kilo:
+		return fmt.Sprintf("%d bytes", n)
+	case n < mega:
+		return fmt.Sprintf("%d kB", (n+kilo/2)/kilo)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(n)/mega)
+	}
 }
 
 // repeats reports whether a text block already is the structured content, as the

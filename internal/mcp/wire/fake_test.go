@@ -132,9 +132,17 @@ func fakes() map[string]func(f *fake) {
 		"stderr flood": floodFake,
 		"family":       familyFake,
 		"asks":         asksFake,
-		"slow":         slowFake,
-		"hostile":      hostileFake,
-		"exits":        func(*fake) { fmt.Fprintln(os.Stderr, "Error: no licence"); os.Exit(3) },
+		"chatty": func(f *fake) {
+			f.loop(func(m message) {
+				for i := range 30_000 {
+					_, _ = fmt.Fprintf(f.out, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"entry %d"}}`+"\n", i)
+				}
+				f.answer(m, text("ok"))
+			})
+		},
+		"slow":    slowFake,
+		"hostile": hostileFake,
+		"exits":   func(*fake) { fmt.Fprintln(os.Stderr, "Error: no licence"); os.Exit(3) },
 		"env": func(f *fake) {
 			f.loop(func(m message) { f.answer(m, text(strings.Join(os.Environ(), "\n"))) })
 		},

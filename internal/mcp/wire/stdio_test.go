@@ -144,6 +144,19 @@ func TestM30ServerRequests(t *testing.T) {
 	require.Contains(t, said(t, c, "x", ""), "roots/list is not supported")
 }
 
+// M30: a server that logs without end holds nothing up, and what it asks meanwhile
+// is not kept.
+func TestM30LogFlood(t *testing.T) {
+	t.Parallel()
+	heard := 0
+	c := dial(t, "chatty", func(o *Options) { o.Notify = func(Notification) { heard++ } })
+	began := time.Now()
+	require.Equal(t, "ok", said(t, c, "x", ""))
+	require.Less(t, time.Since(began), 10*time.Second)
+	require.LessOrEqual(t, heard, 30_000)
+	require.Equal(t, "ok", said(t, c, "x", ""))
+}
+
 // Row 36: progress extends the limit, silence does not.
 func TestRow36Progress(t *testing.T) {
 	t.Parallel()
