@@ -172,7 +172,8 @@ func (p place) whole(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// Killed after each stored event of a run, every session can go on to its end.
+// Killed after each stored event of a run, and again just after it went on, every
+// session can go on to its end.
 func TestKilledAnywhereItGoesOn(t *testing.T) {
 	t.Parallel()
 	for n := 1; ; n++ {
@@ -182,7 +183,11 @@ func TestKilledAnywhereItGoesOn(t *testing.T) {
 			return
 		}
 		p.whole(t)
-		out, _ := p.child(t, 0)
+		out, killed := p.child(t, 8)
+		if killed {
+			p.whole(t)
+			out, _ = p.child(t, 0)
+		}
 		require.Equal(t, "ok all done\n", out, "killed after event %d", n)
 		require.Equal(t, "one\ntwo\nthree\n", p.read(t, "a.txt"), "killed after event %d", n)
 		p.whole(t)

@@ -175,7 +175,7 @@ func (s *Session) interrupted(u llm.ToolUse) string {
 	const note = "This call was interrupted and its result is lost."
 	for i := len(s.o.Past) - 1; i >= 0; i-- {
 		p, ok := s.o.Past[i].Data.(event.FileChanged)
-		if !ok || p.Call != u.ID {
+		if !ok || p.Call != u.ID || p.Failed != "" { // a failed one says what was taken back
 			continue
 		}
 		hash, err := s.o.Files.Current(context.Background(), p.Path)
