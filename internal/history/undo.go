@@ -133,8 +133,10 @@ func choose(changes []change, f Filter) map[int]bool {
 		if !c.effective {
 			continue
 		}
-		last = i
-		if f.Task == "" || c.Task == f.Task {
+		if c.Call != Call {
+			last = i
+		}
+		if f.Task == "" || c.Task == f.Task && c.Call != Call {
 			chosen[i] = true
 		}
 	}
@@ -149,7 +151,27 @@ func choose(changes []change, f Filter) map[int]bool {
 	if f.Path != "" {
 		follow(changes, chosen, f.Path)
 	}
+	alongside(changes, chosen)
 	return chosen
+}
+
+// alongside adds what was taken back of a file by hunks (see PlanHunk) where every
+// change that the session made to it is taken back.
+func alongside(changes []change, chosen map[int]bool) {
+	all := map[string]bool{}
+	for i, c := range changes {
+		if !c.effective {
+			continue
+		}
+		if before, known := all[c.Path]; c.Call != Call {
+			all[c.Path] = chosen[i] && (before || !known)
+		}
+	}
+	for i, c := range changes {
+		if c.effective && c.Call == Call && all[c.Path] {
+			chosen[i] = true
+		}
+	}
 }
 
 // follow keeps the changes of a path, and of the names its files had or got.
