@@ -244,7 +244,7 @@ func TestM12KillNine(t *testing.T) {
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} { // SIGHUP may be ignored here, and then in the child
 		host := exec.Command(os.Args[0], "-test.run=^TestM12KillNine$", "-test.v")
-		host.Env = append(os.Environ(), "WIRE_HOST=1")
+		host.Env = append(os.Environ(), "WIRE_HOST=1", "TMPDIR="+t.TempDir()) // what it cannot remove is removed here
 		out, err := host.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, host.Start())
