@@ -21,10 +21,10 @@ import (
 	"github.com/coderrr/coderrr/internal/llm/llmtest"
 )
 
-// real is a machine with real servers from npm (scripts/mcp-real installs them):
+// realServers is a machine with real servers from npm (scripts/mcp-real installs them):
 // server-everything over three transports, filesystem, memory behind a script that
 // kills it once, and a browser's.
-func real(t *testing.T) (x *machine, configure func(model string), crash string) {
+func realServers(t *testing.T) (x *machine, configure func(model string), crash string) {
 	t.Helper()
 	dir := os.Getenv("MCP_SERVERS")
 	require.NotEmpty(t, dir, "run it with `make mcp-real`")
@@ -77,7 +77,7 @@ func allowed(names ...string) (flags []string) {
 // model, before and after its plan is approved: three transports, a result of 5 MB, a
 // picture, and a server that crashes and is started again.
 func TestRealServersInARun(t *testing.T) {
-	x, configure, crash := real(t)
+	x, configure, crash := realServers(t)
 	// The server takes the workspace, which it is told of, in place of its arguments.
 	big := filepath.Join(x.ws, "big.txt")
 	require.NoError(t, os.WriteFile(big, []byte(strings.Repeat("0123456789abcde\n", 5<<16)), 0o600))
@@ -125,7 +125,7 @@ func TestRealServersInARun(t *testing.T) {
 // TestRealCancelInTheMiddle: Ctrl-C while a server works ends the run, and every
 // server with it.
 func TestRealCancelInTheMiddle(t *testing.T) {
-	x, configure, _ := real(t)
+	x, configure, _ := realServers(t)
 	configure(llmtest.NewServer(t, llmtest.Use("mcp__everything__trigger-long-running-operation", m{"duration": 60, "steps": 60})).URL)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
