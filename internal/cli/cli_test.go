@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 func noConsole(io.Writer, bool) (*term.Console, error) { return nil, term.ErrNoTerminal }
 
 func TestScripts(t *testing.T) {
+	server := guarded(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
@@ -46,6 +47,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CODERRR_HOME", home)
 			e.Setenv("HOME", home+"/user")
 			e.Setenv("HASH", planHash)
+			e.Setenv("MCP_URL", server)
 			for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "NO_COLOR", "FORCE_COLOR", "CI", "EDITOR", "VISUAL", "OPENAI_API_KEY", "OLLAMA_HOST"} {
 				e.Setenv(name, "")
 			}

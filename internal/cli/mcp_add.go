@@ -115,7 +115,6 @@ func (a *adding) parse(cmd *cobra.Command, args []string) error {
 		}
 		a.server.Headers[strings.TrimSpace(k)] = strings.TrimSpace(v)
 	}
-	a.server.Scopes = a.login.scopes
 	if a.machine {
 		if a.server.ClientID == "" || a.server.URL == "" {
 			return usage(cmd, "--client-credentials needs a URL and --client-id")
@@ -148,6 +147,9 @@ func nameOf(address string) string {
 
 // add tries the server and saves it.
 func (r *runner) add(ctx context.Context, cmd *cobra.Command, a adding) error {
+	if len(a.login.scopes) > 0 {
+		a.server.Scopes = a.login.scopes
+	}
 	home, c, err := r.load()
 	if err != nil {
 		return err
