@@ -45,6 +45,21 @@ func (o *offers) reading(prefix string) []string {
 	return starting(o.resources, prefix)
 }
 
+// like are the resources that hold the letters of a query, the best first; none
+// for an empty one, which asks for files.
+func (o *offers) like(query string) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if query == "" {
+		return nil
+	}
+	var all []string
+	for _, names := range o.resources {
+		all = append(all, names...)
+	}
+	return match(all, query, maxShown/2)
+}
+
 // asking is what /PREFIX can go on to.
 func (o *offers) asking(prefix string) []string {
 	o.mu.Lock()

@@ -110,11 +110,8 @@ func (b *backend) Files(ctx context.Context, query string) ([]string, error) {
 		}
 		p.list, p.at = list, time.Now()
 	}
-	offered := b.app.shared.offers.reading(query)
-	if strings.Contains(query, ":") && len(offered) > 0 {
-		return offered[:min(len(offered), maxShown)], nil
-	}
-	return append(match(p.list, query, maxShown-min(len(offered), maxShown/2)), offered[:min(len(offered), maxShown/2)]...), nil
+	offered := b.app.shared.offers.like(query)
+	return append(offered, match(p.list, query, maxShown-len(offered))...), nil
 }
 
 func (b *backend) walk(ctx context.Context) ([]string, error) {
