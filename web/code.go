@@ -19,10 +19,10 @@ const (
 // marks are the word ranges to highlight of one line.
 type marks []diff.Range
 
-// pairs finds the words that changed: in a run of deletions and as many
-// insertions, line n is compared with line n.
-func pairs(h diff.Hunk) map[int]marks {
-	out := map[int]marks{}
+// pairs finds the lines to compare word by word: in a run of deletions and as many
+// insertions, line n with line n. It holds both ways.
+func pairs(h diff.Hunk) map[int]int {
+	out := map[int]int{}
 	for i := 0; i < len(h.Lines); {
 		if h.Lines[i].Op != diff.Delete {
 			i++
@@ -37,14 +37,29 @@ func pairs(h diff.Hunk) map[int]marks {
 			i++
 		}
 		for k := range min(a-d, i-a) {
-			before, after := h.Lines[d+k].Text, h.Lines[a+k].Text
-			old, fresh := diff.Words(before, after)
-			if !whole(old, before) && !whole(fresh, after) {
-				out[d+k], out[a+k] = old, fresh
-			}
+			out[d+k], out[a+k] = a+k, d+k
 		}
 	}
 	return out
+}
+
+// changedWords are the words of line i that its partner does not have.
+func changedWords(h diff.Hunk, i int, partner map[int]int) marks {
+	j, ok := partner[i]
+	if !ok {
+		return nil
+	}
+	d, a := min(i, j), max(i, j)
+	before, after := h.Lines[d].Text, h.Lines[a].Text
+	old, fresh := diff.Words(before, after)
+	switch {
+	case whole(old, before) || whole(fresh, after):
+		return nil
+	case i == d:
+		return old
+	default:
+		return fresh
+	}
 }
 
 func whole(r []diff.Range, s string) bool {
@@ -53,16 +68,33 @@ func whole(r []diff.Range, s string) bool {
 
 // hunkHTML writes the lines of a hunk; what is over the limit is folded.
 func hunkHTML(h diff.Hunk, file string, room int) string {
+	rest := len(h.Lines) - room
+	if rest <= 20 {
+		return rowsHTML(h, file, 0, len(h.Lines))
+	}
+	return rowsHTML(h, file, 0, room) +
+		fmt.Sprintf(`<details class="rest"><summary>Show %d more lines</summary><div class="code">`, rest) +
+		rowsHTML(h, file, room, len(h.Lines)) + `</div></details>`
+}
+
+// rowsHTML writes the lines of a hunk from one up to another.
+func rowsHTML(h diff.Hunk, file string, from, to int) string {
 	var b strings.Builder
-	g, words := languageOf(file), pairs(h)
+	g, partner, spaces := languageOf(file), pairs(h), map[int]int{}
+	for d, a := range diff.Spaces(h) {
+		spaces[d], spaces[a] = 0, d
+	}
+	number := make([]int, len(h.Lines)) // old numbers
 	oldAt, newAt := h.OldStart, h.NewStart
-	folded := false
-	for i, l := range h.Lines {
-		if i == room && len(h.Lines)-i > 20 {
-			folded = true
-			fmt.Fprintf(&b, `<details class="rest"><summary>Show %d more lines</summary><div class="code">`, len(h.Lines)-i)
+	for i, l := range h.Lines[:to] {
+		number[i] = oldAt
+		if i >= from {
+			r := row{Line: l, old: oldAt, new: newAt, marks: changedWords(h, i, partner)}
+			if d, ok := spaces[i]; ok {
+				r.space, r.was = true, number[d]
+			}
+			r.html(&b, g)
 		}
-		lineHTML(&b, l, g, words[i], oldAt, newAt)
 		if l.Op != diff.Insert {
 			oldAt++
 		}
@@ -70,22 +102,36 @@ func hunkHTML(h diff.Hunk, file string, room int) string {
 			newAt++
 		}
 	}
-	if folded {
-		b.WriteString(`</div></details>`)
-	}
 	return b.String()
 }
 
-func lineHTML(b *strings.Builder, l diff.Line, g language, m marks, oldAt, newAt int) {
-	class, sign, before, after := "l", " ", fmt.Sprint(oldAt), fmt.Sprint(newAt)
-	switch l.Op {
+// row is one line with its numbers.
+type row struct {
+	diff.Line
+	old, new int
+	marks    marks
+	// space: only white space tells the line and its partner, number was, apart.
+	space bool
+	was   int
+}
+
+func (r row) html(b *strings.Builder, g language) {
+	class, sign, before, after := "l", " ", fmt.Sprint(r.old), fmt.Sprint(r.new)
+	switch r.Op {
 	case diff.Insert:
 		class, sign, before = "l a", "+", ""
 	case diff.Delete:
 		class, sign, after = "l d", "−", ""
 	}
-	fmt.Fprintf(b, `<div class="%s"><span class="no">%s</span><span class="no">%s</span><span class="s">%s</span><code>`, class, before, after, sign)
-	text, rest := l.Text, ""
+	was := ""
+	if r.space {
+		class += " w"
+		if r.Op == diff.Insert {
+			was = fmt.Sprintf(` data-was="%d"`, r.was)
+		}
+	}
+	fmt.Fprintf(b, `<div class="%s"><span class="no"%s>%s</span><span class="no">%s</span><span class="s">%s</span><code>`, class, was, before, after, sign)
+	text, rest := r.Text, ""
 	if len(text) > foldBytes {
 		cut := foldBytes
 		for cut > 0 && !utf8.RuneStart(text[cut]) {
@@ -93,13 +139,13 @@ func lineHTML(b *strings.Builder, l diff.Line, g language, m marks, oldAt, newAt
 		}
 		text, rest = text[:cut], text[cut:]
 	}
-	runs(b, text, g.lex(text), m, l.Op != diff.Equal)
+	runs(b, text, g.lex(text), r.marks, r.Op != diff.Equal)
 	if rest != "" {
 		fmt.Fprintf(b, `<details class="rest"><summary>%d more characters on this line</summary>`, utf8.RuneCountInString(rest))
 		visible(b, rest)
 		b.WriteString(`</details>`)
 	}
-	b.WriteString(eol(l))
+	b.WriteString(eol(r.Line))
 	b.WriteString("</code></div>")
 }
 

@@ -273,7 +273,7 @@ func Plan(p Page) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = Hunks(f.New, f.Hunks, nil).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Hunks(hunkSet{File: f.New, Hunks: f.Hunks}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -719,7 +719,7 @@ func asked(it *view.Item) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Hunks(it.Ask.Write.Path, it.Ask.Write.Hunks, nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Hunks(hunkSet{File: it.Ask.Write.Path, Hunks: it.Ask.Write.Hunks}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -217,7 +217,7 @@ func everywhere(x string) []event.Payload {
 // actions and no attribute that acts (W10, W12, W13).
 func TestXSSCorpus(t *testing.T) {
 	acts := map[string]bool{}
-	for _, a := range strings.Fields("view doc undo open theme help stop rail goto file layout accept reject comment mode save save-plan plan-comment answer suggest unsay again remove resume") {
+	for _, a := range strings.Fields("view doc undo open theme help stop rail goto file layout accept reject comment mode save save-plan plan-comment answer suggest unsay again remove resume keep undo-hunk lines hunks context spaces") {
 		acts[a] = true
 	}
 	for _, x := range hostile() {
@@ -287,7 +287,8 @@ func TestT06BytesThatDoNotShow(t *testing.T) {
 	require.Contains(t, out, `class="ws"`)
 }
 
-// TestT07LargeDiffs: everything is there, folded, and counts are exact.
+// TestT07LargeDiffs: what is not there yet is counted and can be asked for, and
+// counts are exact.
 func TestT07LargeDiffs(t *testing.T) {
 	var lines strings.Builder
 	for i := range 5000 {
@@ -295,8 +296,9 @@ func TestT07LargeDiffs(t *testing.T) {
 	}
 	card := event.WriteCard{Path: "big", Op: "create", Added: 5000, Hunks: diff.Compute(nil, []byte(lines.String())), Files: []string{"p1", "p2"}}
 	out := render(t, web.App(page(true, event.AskOpened{ID: "w", Kind: ask.Write, Detail: detail(card)})))
-	require.True(t, strings.Contains(out, "Show 4600 more lines"), "Show 4600 more lines")
-	require.True(t, strings.Contains(out, "line 4999"), "line 4999")
+	require.True(t, strings.Contains(out, "Show 400 of 4600 more lines"), "Show 400 of 4600 more lines")
+	require.True(t, strings.Contains(out, "line 399<"), "line 399")
+	require.False(t, strings.Contains(out, "line 400<"), "line 400")
 	require.True(t, strings.Contains(out, "+5000"), "+5000")
 	require.True(t, strings.Contains(out, "2 files are deleted"), "2 files are deleted")
 	long := event.WriteCard{Path: "long", Hunks: diff.Compute(nil, []byte(strings.Repeat("é", 500_000)))}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,64 +170,6 @@ func (s sessions) Remove(_ context.Context, id string) error {
 		return fmt.Errorf("remove session %s: %w", id, err)
 	}
 	return s.approvals.Forget(id)
-}
-
-// Undo implements cli.Workspace.
-func (s *store) Undo(ctx context.Context, o cli.UndoOptions) (cli.UndoReport, error) {
-	all := sessions{s}
-	id, events, err := all.changed(ctx, o.Session)
-	if err != nil {
-		return cli.UndoReport{}, err
-	}
-	report := cli.UndoReport{Session: id, Steps: []cli.UndoStep{}}
-	store := history.Open(s.app.env.Home, s.root.Dir())
-	undo := history.Plan(events, history.Filter{Path: o.Path, Task: o.Task, Last: o.Last})
-	conflicts, err := undo.Check(ctx, s.root, store)
-	if err != nil {
-		return report, err
-	}
-	blocked := map[string]string{}
-	for _, c := range conflicts {
-		blocked[c.Path] = c.Why
-	}
-	for _, st := range undo.Steps {
-		report.Steps = append(report.Steps, cli.UndoStep{Path: st.Path, Action: actionOf(st), Blocked: blocked[st.Path]})
-	}
-	if o.DryRun || len(undo.Steps) == 0 {
-		return report, nil
-	}
-	held, err := lock.Workspace(s.app.env.Home, s.root.Dir(), id)
-	if err != nil {
-		return report, busy(err)
-	}
-	if now, err := all.Events(ctx, id); err != nil || len(now) != len(events) {
-		changed := &cli.Failure{Code: cli.ExitFailure, Err: fmt.Errorf("session %s went on meanwhile; nothing was undone", id), Remedy: "Look again: coderrr undo --dry-run"}
-		return report, errors.Join(cmp.Or(err, error(changed)), held.Close())
-	}
-	log, err := openLog(s.root, id, events)
-	if err != nil {
-		return report, errors.Join(err, held.Close())
-	}
-	done, err := undo.Apply(ctx, history.Options{
-		Root: s.root, Store: store, Force: o.Force,
-		Log: func(e event.FileChanged) error { return log.Commit(e) },
-	})
-	if len(done) > 0 {
-		log.Append(event.ContextChanged{What: "undo", Name: o.Path, Detail: strings.Join(done, "\n")})
-	}
-	report.Done = err == nil
-	return report, errors.Join(err, log.Close(), held.Close())
-}
-
-func actionOf(s history.Step) string {
-	switch {
-	case s.From != "":
-		return "move back"
-	case s.Target == "":
-		return "delete"
-	default:
-		return "restore"
-	}
 }
 
 // changed returns a session of ours that changed files: the one named, or the

@@ -7,7 +7,9 @@ import (
 
 	"github.com/coderrr/coderrr/internal/ask"
 	"github.com/coderrr/coderrr/internal/cli"
+	"github.com/coderrr/coderrr/internal/diff"
 	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/history"
 	"github.com/coderrr/coderrr/internal/server"
 )
 
@@ -41,24 +43,56 @@ func (s *stored) EditSpec(context.Context, string, string, string) error { retur
 // Undo takes back what the session changed, as coderrr undo does: it survives a
 // restart. A log that came with the folder is not trusted to undo anything.
 func (s *stored) Undo(ctx context.Context, path, task string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	return s.undo(ctx, func(ws *store) (cli.UndoReport, error) {
+		return ws.Undo(ctx, cli.UndoOptions{Session: s.id, Path: path, Task: task})
+	})
+}
+
+// UndoHunk takes back one group of lines, on the same terms.
+func (s *stored) UndoHunk(ctx context.Context, path, after string, lines diff.Hunk) error {
+	return s.undo(ctx, func(ws *store) (cli.UndoReport, error) {
+		return ws.undoHunk(ctx, s.id, history.Hunk{Path: path, After: after, Lines: lines})
+	})
+}
+
+func (s *stored) undo(ctx context.Context, do func(*store) (cli.UndoReport, error)) error {
 	ws, err := s.app.openStore()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = ws.Close() }()
-	report, err := ws.Undo(ctx, cli.UndoOptions{Session: s.id, Path: path, Task: task})
+	report, err := do(ws)
 	if err == nil && len(report.Steps) == 0 {
 		err = errors.New("there is nothing to undo")
 	}
-	events, readErr := ws.Sessions().Events(ctx, s.id)
-	for _, e := range events[min(s.n, len(events)):] {
-		s.log.Append(e.Data)
-	}
-	s.n = max(s.n, len(events))
+	readErr := s.catchUp(ctx, ws)
 	if err != nil {
 		return spoken(err)
 	}
 	return readErr
+}
+
+// catchUp takes into the log what the file has more.
+func (s *stored) catchUp(ctx context.Context, ws *store) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events, err := ws.Sessions().Events(ctx, s.id)
+	for _, e := range events[min(s.n, len(events)):] {
+		s.log.Append(e.Data)
+	}
+	s.n = max(s.n, len(events))
+	return err
+}
+
+// Content is what a file held, for a log that is ours.
+func (s *stored) Content(ctx context.Context, path, hash string) ([]byte, error) {
+	ws, err := s.app.openStore()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = ws.Close() }()
+	if !ws.approvals.Known(s.id) {
+		return nil, server.ErrReadOnly
+	}
+	return history.Content(ctx, path, hash, ws.root, history.Open(s.app.env.Home, ws.root.Dir()))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coderrr/coderrr/internal/ask"
+	"github.com/coderrr/coderrr/internal/diff"
 	"github.com/coderrr/coderrr/internal/event"
 	"github.com/coderrr/coderrr/internal/sandbox"
 )
@@ -117,4 +118,9 @@ type Live interface {
 	// Undo takes back what the session changed at path ("": everywhere) for the
 	// task ("": for any).
 	Undo(ctx context.Context, path, task string) error
+	// UndoHunk takes back one group of lines of a file that holds after (a hash), and
+	// refuses when it holds something else by now.
+	UndoHunk(ctx context.Context, path, after string, lines diff.Hunk) error
+	// Content is what a file that the session changed held when its hash was hash.
+	Content(ctx context.Context, path, hash string) ([]byte, error)
 }

@@ -30,14 +30,21 @@ type command struct {
 	Content  string             `json:"content"`  // edit
 	Base     string             `json:"base"`     // edit
 	On       bool               `json:"on"`       // confirm_writes
-	Path     string             `json:"path"`     // undo; "" is everything
+	Path     string             `json:"path"`     // undo; "" is everything; undo_hunk, lines, hunks, context
 	Task     string             `json:"task"`     // undo; "" is any
+	After    string             `json:"after"`    // undo_hunk, lines, hunks: hash of what is shown
+	Whole    bool               `json:"whole"`    // undo_hunk, lines, hunks: of the contents, not of the log's diffs
+	N        int                `json:"n"`        // undo_hunk, lines: number of the hunk
+	From     int                `json:"from"`     // lines, hunks, context: the first
+	To       int                `json:"to"`       // context: the last line, 0 is the end
+	Shift    int                `json:"shift"`    // context: how far the new numbers are from the old
 	Target   string             `json:"target"`   // open, resume, remove; "" is the start page
 }
 
 func (c command) known() bool {
 	switch c.Type {
-	case "start", "say", "unsay", "compact", "model", "answer", "stop", "edit", "confirm_writes", "undo", "open", "resume", "remove", "files":
+	case "start", "say", "unsay", "compact", "model", "answer", "stop", "edit", "confirm_writes", "undo", "open", "resume", "remove", "files",
+		"undo_hunk", "lines", "hunks", "context":
 		return true
 	default:
 		return false
@@ -56,7 +63,7 @@ var errBusy = errors.New("the last commands are still being done")
 // handle does what is quick at once, and puts the rest behind what is slow.
 func (c *conn) handle(ctx context.Context, cmd command) {
 	switch cmd.Type {
-	case "start", "open", "edit", "undo", "model", "resume", "remove", "files":
+	case "start", "open", "edit", "undo", "model", "resume", "remove", "files", "undo_hunk", "lines", "hunks", "context":
 		select {
 		case c.slow <- cmd:
 		default:
@@ -154,11 +161,13 @@ func (c *conn) slowly(ctx context.Context, cmd command, out *ack) error {
 		out.Files = list
 		return err
 	}
-	live, _, err := c.target(cmd)
+	live, h, err := c.target(cmd)
 	if err != nil {
 		return err
 	}
 	switch cmd.Type {
+	case "undo_hunk", "lines", "hunks", "context":
+		return h.changes(ctx, cmd, out)
 	case "undo":
 		return live.Undo(ctx, cmd.Path, cmd.Task)
 	case "model":

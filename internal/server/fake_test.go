@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/coderrr/coderrr/internal/ask"
+	"github.com/coderrr/coderrr/internal/diff"
 	"github.com/coderrr/coderrr/internal/event"
 	"github.com/coderrr/coderrr/internal/server"
 )
@@ -97,6 +99,8 @@ type live struct {
 	answers []ask.Answer
 	over    bool
 	block   chan struct{} // EditSpec waits for it when set
+
+	contents map[string]string // by hash
 }
 
 func (l *live) ID() string      { return l.id }
@@ -159,6 +163,21 @@ func (l *live) EditSpec(ctx context.Context, document, content, base string) err
 func (l *live) Undo(_ context.Context, path, task string) error {
 	l.note("undo " + path + task)
 	return nil
+}
+
+func (l *live) UndoHunk(_ context.Context, path, after string, lines diff.Hunk) error {
+	l.note(fmt.Sprintf("undo hunk of %s at %d, %s", path, lines.NewStart, after))
+	return nil
+}
+
+func (l *live) Content(_ context.Context, path, hash string) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text, ok := l.contents[hash]
+	if !ok {
+		return nil, errors.New("no longer kept: " + path)
+	}
+	return []byte(text), nil
 }
 
 // ask opens a question as a session does and waits for its answer in the
@@ -256,6 +275,8 @@ type message struct {
 	Why     string   `json:"why"`
 	SHA256  string   `json:"sha256"`
 	Files   []string `json:"files"`
+	HTML    string   `json:"html"`
+	Total   int      `json:"total"`
 	Patch   []struct {
 		ID, In, Op, HTML string
 	} `json:"patch"`

@@ -3,6 +3,8 @@
 import { Net } from "./net.js";
 import { Plan } from "./plan.js";
 import { Review } from "./review.js";
+import { Changes } from "./changes.js";
+import { parse } from "./patch.js";
 import { keys } from "./keys.js";
 import { Complete, past } from "./complete.js";
 import { run } from "./commands.js";
@@ -41,12 +43,13 @@ const net = new Net({
 const top_ = () => $("top");
 
 export const ui = {
-  net, $, say(text) { $("live").textContent = text; }, alert: toast,
+  net, $, parse, say(text) { $("live").textContent = text; }, alert: toast,
   get state() { return top_().dataset.state || "ready"; },
 };
 
 const plan = new Plan(ui);
 const review = new Review(ui);
+const changes = new Changes(ui, review);
 
 // ---- after each flush ----------------------------------------------------
 let before = "";
@@ -66,6 +69,7 @@ function changed(snapshot) {
   before = step;
   plan.restore();
   review.restore();
+  changes.restore();
   theme.show();
   mod();
   show(body.dataset.view);
@@ -227,6 +231,12 @@ const acts = {
   },
   file: (b) => review.file(b.dataset.file),
   layout: (b) => review.layout(b.dataset.layout),
+  keep: (b) => changes.keep(b),
+  "undo-hunk": (b) => changes.undo(b),
+  lines: (b) => changes.lines(b),
+  hunks: (b) => changes.hunks(b),
+  context: (b) => changes.context(b),
+  spaces: () => changes.ignore(),
   accept: (b) => review.decide(b.closest(".hunk"), true),
   reject: (b) => review.decide(b.closest(".hunk"), false),
   comment: (b) => review.comment(b.closest(".hunk")),

@@ -129,7 +129,7 @@ export class Review {
     for (const b of document.querySelectorAll('[data-act="layout"]')) {
       b.setAttribute("aria-pressed", String((b.dataset.layout === "split") === this.split));
     }
-    for (const code of document.querySelectorAll("#review .hunk > .code")) {
+    for (const code of document.querySelectorAll("#review .hunk > .code, #review .hunks > .between")) {
       const has = code.nextElementSibling?.classList.contains("split-code");
       if (!this.split) {
         code.hidden = false;
@@ -139,6 +139,12 @@ export class Review {
         code.hidden = true;
       }
     }
+  }
+
+  // rebuild is for lines that are shown in another way now.
+  rebuild() {
+    for (const s of document.querySelectorAll("#review .split-code")) s.remove();
+    this.relayout();
   }
 }
 
@@ -162,8 +168,12 @@ function columns(code) {
     }
     dels = []; ins = [];
   };
+  const ignore = document.documentElement.hasAttribute("data-ignore-space");
   for (const l of code.querySelectorAll(".l")) {
-    if (l.classList.contains("d")) dels.push(side(l, 0));
+    if (ignore && l.classList.contains("w")) {
+      if (l.classList.contains("d")) continue;
+      flush(); sides[0].append(side(l, 0)); sides[1].append(side(l, 1));
+    } else if (l.classList.contains("d")) dels.push(side(l, 0));
     else if (l.classList.contains("a")) ins.push(side(l, 1));
     else { flush(); sides[0].append(side(l, 0)); sides[1].append(side(l, 1)); }
   }
