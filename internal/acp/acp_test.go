@@ -225,6 +225,10 @@ func TestLoad(t *testing.T) {
 	_, fail = e.prompt(id, "again")
 	require.Nil(t, fail)
 	require.Contains(t, e.said("agent_message_chunk"), "Once more.")
+	sent := e.model.Requests()
+	for _, said := range []string{"greet the world", "what did you do?", "As I said.", "again"} {
+		require.Contains(t, string(sent[len(sent)-1].Body), said, "the model is sent the whole conversation")
+	}
 	got, fail = e.call("session/close", m{"sessionId": id})
 	require.Nil(t, fail)
 	require.Empty(t, got)

@@ -72,6 +72,8 @@ type editor struct {
 	end  chan int
 	log  *strings.Builder
 
+	model *llmtest.Server
+
 	mu      sync.Mutex
 	id      int
 	sent    map[string]string // method by id
@@ -91,6 +93,7 @@ func newEditor(t *testing.T, turns ...llmtest.Turn) *editor {
 	require.NoError(t, os.MkdirAll(e.ws, 0o755))
 	require.NoError(t, os.MkdirAll(e.home, 0o700))
 	model := llmtest.NewServer(t, turns...).Always(llmtest.NoTools(`{"verdict":"accept","reason":"fine"}`))
+	e.model = model
 	require.NoError(t, os.WriteFile(filepath.Join(e.home, "config.toml"), fmt.Appendf(nil,
 		"[provider]\nname = \"compatible\"\nmodel = \"scripted\"\nendpoint = %q\n[sandbox]\ntier = \"scratch\"\n", model.URL), 0o600))
 	e.open()

@@ -74,15 +74,19 @@ func (a *App) build(ctx context.Context, o cli.SessionOptions) (_ *built, err er
 		opts.Trust = asked.decide
 	}
 	a.tools(opts, servers, asked)
+	known := opts.Approvals.(*approval.Store)
+	if opts.Before, err = a.before(ctx, continued(opts.Past), opts.Root, known); err != nil {
+		return nil, err
+	}
 	b.session = session.New(*opts)
 	b.models.live = b.session.Model
 	b.request = a.request(o)
 	b.request.Resume = len(opts.Past) > 0
-	if b.request.Prior, err = a.prior(ctx, o.Continues, opts.Root, opts.Approvals.(*approval.Store)); err != nil {
+	if b.request.Prior, err = a.prior(ctx, o.Continues, opts.Root, known); err != nil {
 		return nil, err
 	}
 	if !o.Ask { // which has no lock, and leaves all as it is
-		a.expire(ctx, opts, opts.Approvals.(*approval.Store), o.Continues)
+		a.expire(ctx, opts, known, o.Continues)
 	}
 	return b, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/coderrr/coderrr/internal/ask"
 	"github.com/coderrr/coderrr/internal/ask/asktest"
 	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/llm/llmtest"
 	"github.com/coderrr/coderrr/internal/session"
 )
@@ -88,5 +89,25 @@ func TestAResumeSaysItsTextOnce(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1, said)
+	}
+}
+
+// A session that went on with another one is resumed with the words of both.
+func TestResumedWithTheConversationBefore(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	model := llmtest.NewScript(llmtest.Say("one"), llmtest.Say("two"), llmtest.Say("three"))
+	first := newRig(t, p, model, ask.Policy{}, setup{})
+	require.Equal(t, "ok", first.Run(t.Context(), session.Request{Text: "what is first?", ReadOnly: true}).Status)
+	second := newRig(t, p, model, ask.Policy{}, setup{})
+	require.Equal(t, "ok", second.Run(t.Context(), session.Request{Text: "what is second?", ReadOnly: true}).Status)
+	again := newRig(t, p, model, ask.Policy{}, setup{before: first.log.Events(0), past: second.log.Events(0)})
+	require.Equal(t, "ok", again.Run(t.Context(), session.Request{Text: "what is third?", ReadOnly: true, Resume: true}).Status)
+	var said string
+	for _, m := range model.Requests()[2].Messages {
+		said += llm.TextOf(m) + "\n"
+	}
+	for _, words := range []string{"what is first?", "one", "what is second?", "two", "what is third?"} {
+		require.Contains(t, said, words)
 	}
 }

@@ -97,9 +97,11 @@ func (s *Session) listing(ctx context.Context) string {
 func (s *Session) restore() {
 	var total event.Usage
 	var phase event.Phase
-	said := ""
+	said, turns := "", 0
 	for _, e := range s.o.Past {
 		switch p := e.Data.(type) {
+		case event.TurnStarted:
+			turns = max(turns, p.Turn)
 		case event.PlanReady:
 			s.specID = p.Spec
 			s.shown = &spec.Plan{ID: p.Spec, Hash: p.Hash, Title: p.Title, Size: p.Size, Docs: p.Documents}
@@ -133,7 +135,7 @@ func (s *Session) restore() {
 			}
 		}
 	}
-	messages, turns := agent.Rebuild(s.o.Past, s.interrupted)
+	messages, _ := agent.Rebuild(slices.Concat(s.o.Before, s.o.Past), s.interrupted)
 	s.talk = agent.NewTalk(s.o.Log, messages, turns)
 	s.talk.Heard(said)
 	s.budget.Restore(total, turns)
@@ -173,8 +175,8 @@ const queueSep = "\n\n"
 // the file itself tells.
 func (s *Session) interrupted(u llm.ToolUse) string {
 	const note = "This call was interrupted and its result is lost."
-	for i := len(s.o.Past) - 1; i >= 0; i-- {
-		p, ok := s.o.Past[i].Data.(event.FileChanged)
+	for _, e := range slices.Backward(slices.Concat(s.o.Before, s.o.Past)) {
+		p, ok := e.Data.(event.FileChanged)
 		if !ok || p.Call != u.ID || p.Failed != "" { // a failed one says what was taken back
 			continue
 		}

@@ -80,6 +80,7 @@ func (box) Close() error { return nil }
 // setup is what a rig may vary.
 type setup struct {
 	past   []event.Event
+	before []event.Event
 	sink   event.Sink
 	limits session.Limits
 	rules  policy.Rules
@@ -112,7 +113,7 @@ func open(place place, model llm.Provider, asker ask.Asker, o setup) (*rig, func
 	opts := session.Options{
 		ID: "s1", Root: root, Specs: spec.NewStore(root.Specs()), Log: log, Approvals: approval.Open(place.home, root.Dir()),
 		Asker: asker, Files: fstools.NewCommitter(files), Sandbox: o.box, History: files.History, Verify: o.verify, Begin: o.begin,
-		Model: agent.Model{Provider: model, Name: "scripted", Learn: o.learn}, Past: o.past, Limits: o.limits, Rules: o.rules, Budget: o.budget,
+		Model: agent.Model{Provider: model, Name: "scripted", Learn: o.learn}, Past: o.past, Before: o.before, Limits: o.limits, Rules: o.rules, Budget: o.budget,
 	}
 	opts.Sources = func(s *session.Session) []tools.Source {
 		all := tools.Fixed(search.Tools(root, seen))

@@ -49,6 +49,8 @@ type Options struct {
 	Sources func(*Session) []tools.Source
 	// Past is the stored log of a session that is resumed; it is also in Log.
 	Past []event.Event
+	// Before are the logs of the sessions that Past goes on with, oldest first.
+	Before []event.Event
 	// Verify judges proposed writes; nil judges none. It may report what it used.
 	Verify tools.Verifier
 	// Guidance is what the project's files tell agents.
