@@ -73,7 +73,12 @@ type fakeSession struct {
 	start event.SessionStarted
 }
 
-func (s *fakeSession) ID() string            { return "s-new" }
+func (s *fakeSession) ID() string {
+	if s.o.Resume != "" {
+		return s.o.Resume
+	}
+	return "s-new"
+}
 func (s *fakeSession) Log() *event.Log       { return s.log }
 func (s *fakeSession) Say(text string) error { s.said <- text; return nil }
 func (s *fakeSession) Stop()                 { s.once.Do(func() { close(s.stop) }) }
@@ -331,6 +336,12 @@ func (fakeSessions) Events(_ context.Context, id string) ([]event.Event, error) 
 	switch id {
 	case "s1", "s-new":
 		return stored(), nil
+	case "s2": // goes on with s1
+		out := stored()
+		start := out[0].Data.(event.SessionStarted)
+		start.SessionID, start.Request, start.Continues = "s2", "then more", "s1"
+		out[0].Data = start
+		return out, nil
 	case "s0":
 		return nil, nil
 	}

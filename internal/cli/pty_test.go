@@ -294,6 +294,63 @@ func TestREPLSession(t *testing.T) {
 	require.Contains(t, string(history), "greet")
 }
 
+// /rewind goes back to before a request: the words, and on request the files.
+func TestREPLRewind(t *testing.T) {
+	s := start(t, nil)
+	s.expect("› ")
+	s.types("/rewind\r")
+	s.expect("no request yet")
+	s.expect("› ")
+	s.types("/resume s2\r")
+	s.expect("/?] ")
+	s.types("y\n")
+	s.expect("Done")
+	for _, step := range [][2]string{
+		{"/rewind", "then more"},
+		{"/rewind 3", "1 to 2"},
+		{"/rewind 2 all", "the word files"},
+	} {
+		s.expect("› ")
+		s.types(step[0] + "\r")
+		s.expect(step[1])
+	}
+	s.expect("› ")
+	s.types("/rewind 2 files\r")
+	s.expect("would undo")
+	s.expect("[y/n/?] ")
+	s.types("n\n")
+	s.expect("stays where it is")
+	s.expect("› ")
+	s.types("/rewind 2\r")
+	s.expect("files stay as they are")
+	s.expect("› ")
+	s.types("again\r")
+	s.expect("/?] ")
+	s.types("y\n")
+	s.expect("after \"s1\"")
+	s.expect("› ")
+	s.types("/resume s2\r")
+	s.expect("/?] ")
+	s.types("y\n")
+	s.expect("Done")
+	s.expect("› ")
+	s.types("/rewind 1 files\r")
+	for range 2 {
+		s.expect("[y/n/?] ")
+		s.types("y\n")
+		s.expect("undone")
+	}
+	s.expect("before request 1: greet")
+	s.expect("› ")
+	s.types("again\r")
+	s.expect("/?] ")
+	s.types("y\n")
+	s.expect("after \"\"")
+	s.expect("› ")
+	s.types("/quit\r")
+	require.Equal(t, ExitOK, s.code(), s.shown())
+}
+
 // Commands, files and what was typed before are completed and found; the status
 // line names model and sandbox.
 func TestREPLCompletion(t *testing.T) {

@@ -172,7 +172,7 @@ type action func(ctx context.Context, args string) error
 func (p *repl) actions() map[string]action {
 	return map[string]action{
 		"plan": p.plan, "specs": p.specs, "ask": p.ask, "approve": p.approve, "reject": noPlanWaits, "stop": p.stop,
-		"diff": p.diff, "undo": p.undo, "confirm": p.setConfirm, "auto": p.setAuto, "init": p.draft, "new": p.fromStart,
+		"diff": p.diff, "undo": p.undo, "rewind": p.rewind, "confirm": p.setConfirm, "auto": p.setAuto, "init": p.draft, "new": p.fromStart,
 		"resume": p.resumeSession, "sessions": p.sessions, "export": p.export, "compact": p.compact,
 		"status": p.status, "context": p.context, "cost": p.cost, "memory": p.memory, "permissions": p.permissions,
 		"sandbox": p.sandbox, "doctor": p.passOn("doctor"), "model": p.model, "mcp": p.mcp, "skills": p.skills,

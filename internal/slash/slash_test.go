@@ -35,7 +35,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	for name, want := range map[string]string{"rewind": "undo", "EXIT": "quit", "?": "help", "undo": "undo"} {
+	for name, want := range map[string]string{"restore": "undo", "rewind": "rewind", "EXIT": "quit", "?": "help", "undo": "undo"} {
 		c, ok := slash.Find(name, slash.Prompt)
 		require.True(t, ok, name)
 		require.Equal(t, want, c.Name)
