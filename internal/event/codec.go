@@ -3,6 +3,9 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
 )
 
 // decoders maps a type name to how its payload is read. It is a function and not
@@ -97,13 +100,47 @@ func decode(name string, data []byte) (Payload, error) {
 	return Unknown{Name: name, Raw: raw}, nil
 }
 
-// encode is json.Marshal without HTML escaping: the log holds code.
-func encode(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
+// head is the envelope of an event.
+type head struct {
+	seq  int64
+	time time.Time
+	kind string
+}
+
+// quickHead reads the envelope as line writes it, without a parse of the whole: most
+// of opening a long session is this. Anything else is left to slowHead.
+func quickHead(data []byte) (h head, ok bool) {
+	rest, found := bytes.CutPrefix(data, []byte(`{"seq":`))
+	digits, rest, comma := bytes.Cut(rest, []byte(`,"time":"`))
+	stamp, rest, quote := bytes.Cut(rest, []byte(`","type":"`))
+	end := bytes.IndexByte(rest, '"')
+	if !found || !comma || !quote || end < 0 || len(digits) > 19 || len(stamp) > len(time.RFC3339Nano) {
+		return head{}, false
 	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+	var err error
+	if h.seq, err = strconv.ParseInt(string(digits), 10, 64); err != nil {
+		return head{}, false
+	}
+	if err := h.time.UnmarshalText(stamp); err != nil {
+		return head{}, false
+	}
+	h.kind = string(rest[:end])
+	for _, c := range []byte(h.kind) {
+		if c != '.' && c != '_' && (c < 'a' || c > 'z') {
+			return head{}, false
+		}
+	}
+	return h, true
+}
+
+func slowHead(data []byte) (head, error) {
+	var h struct {
+		Seq  int64     `json:"seq"`
+		Time time.Time `json:"time"`
+		Type string    `json:"type"`
+	}
+	if err := json.Unmarshal(data, &h); err != nil {
+		return head{}, fmt.Errorf("decode event: %w", err)
+	}
+	return head{h.Seq, h.Time, h.Type}, nil
 }

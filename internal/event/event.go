@@ -4,6 +4,7 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -33,33 +34,45 @@ type Transient interface{ transient() }
 
 // MarshalJSON writes the envelope and the payload's fields as one flat object.
 func (e Event) MarshalJSON() ([]byte, error) {
-	raw, err := encode(e.Data)
-	if err != nil {
+	line, err := e.line()
+	return bytes.TrimSuffix(line, []byte("\n")), err
+}
+
+// line is the event as one line of a log, without HTML escaping: the log holds code.
+func (e Event) line() ([]byte, error) {
+	var buf bytes.Buffer
+	head := fmt.Appendf(buf.AvailableBuffer(), `{"seq":%d,"time":"`, e.Seq)
+	head = append(e.Time.UTC().AppendFormat(head, time.RFC3339Nano), `","type":"`...)
+	buf.Write(append(append(head, e.Data.Type()...), '"'))
+	at := buf.Len()
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e.Data); err != nil {
 		return nil, fmt.Errorf("encode event %s: %w", e.Data.Type(), err)
 	}
-	head := fmt.Appendf(nil, `{"seq":%d,"time":%q,"type":%q`, e.Seq, e.Time.UTC().Format(time.RFC3339Nano), e.Data.Type())
-	if len(raw) > len("{}") {
-		head = append(head, ',')
+	line := buf.Bytes()
+	if string(line[at:]) == "{}\n" {
+		return append(line[:at], "}\n"...), nil
 	}
-	return append(head, raw[1:]...), nil
+	line[at] = ',' // in place of the payload's brace
+	return line, nil
 }
 
 // UnmarshalJSON reads one event. An event of a later version comes back as
 // Unknown, so that an older reader keeps it.
 func (e *Event) UnmarshalJSON(data []byte) error {
-	var head struct {
-		Seq  int64     `json:"seq"`
-		Time time.Time `json:"time"`
-		Type string    `json:"type"`
+	head, ok := quickHead(data)
+	if !ok {
+		var err error
+		if head, err = slowHead(data); err != nil {
+			return err
+		}
 	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("decode event: %w", err)
-	}
-	payload, err := decode(head.Type, data)
+	payload, err := decode(head.kind, data)
 	if err != nil {
-		return fmt.Errorf("decode event %s: %w", head.Type, err)
+		return fmt.Errorf("decode event %s: %w", head.kind, err)
 	}
-	*e = Event{Seq: head.Seq, Time: head.Time, Data: payload}
+	*e = Event{Seq: head.seq, Time: head.time, Data: payload}
 	return nil
 }
 

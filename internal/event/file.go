@@ -3,7 +3,6 @@ package event
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,14 +29,14 @@ func (s *FileSink) Write(e Event, sync bool) error {
 	if s.broken != nil {
 		return s.broken
 	}
-	line, err := encode(e)
+	line, err := e.line()
 	if err != nil {
 		return err
 	}
 	if len(line) > maxLine {
 		return fmt.Errorf("write the session log: an event of %d bytes is larger than the %d that can be read again", len(line), maxLine)
 	}
-	n, err := s.file.Write(append(line, '\n'))
+	n, err := s.file.Write(line)
 	if err != nil {
 		err = fmt.Errorf("write the session log: %w", err)
 		if n > 0 {
@@ -86,7 +85,7 @@ func Read(r io.Reader) (events []Event, whole int64, err error) {
 			return events, whole, fmt.Errorf("read the session log, line %d: %w", n, err)
 		}
 		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
+		if err := e.UnmarshalJSON(line); err != nil {
 			if _, peekErr := br.Peek(1); errors.Is(peekErr, io.EOF) {
 				return events, whole, nil // torn by a crash after a partial flush
 			}
@@ -119,11 +118,11 @@ type Writer struct{ W io.Writer }
 
 // Print writes one event as a line.
 func (w Writer) Print(e Event) error {
-	line, err := encode(e)
+	line, err := e.line()
 	if err != nil {
 		return err
 	}
-	if _, err := w.W.Write(append(line, '\n')); err != nil {
+	if _, err := w.W.Write(line); err != nil {
 		return fmt.Errorf("write an event: %w", err)
 	}
 	return nil

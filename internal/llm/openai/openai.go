@@ -43,6 +43,7 @@ type Provider struct {
 	version string // path of the version, "/v1" unless the endpoint says otherwise
 	lookup  func(string) (llm.ModelInfo, bool)
 	quirks  wire.Quirks
+	sent    encoded
 }
 
 // New returns a provider for one endpoint. The endpoint may end in /v1 or not; one

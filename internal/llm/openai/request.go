@@ -120,7 +120,7 @@ func (p *Provider) buildChat(req llm.Request) ([]byte, error) {
 		out.Temperature = req.Temperature
 	}
 	p.effort(req, &out)
-	body, err := wire.Marshal(out)
+	body, err := p.sent.body(out)
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
