@@ -205,7 +205,8 @@ func TestM08PoisonedWords(t *testing.T) {
 	require.NoError(t, err)
 	f := newFake(t, string(raw))
 	r := start(t, map[string]Server{"srv": {URL: f.URL}}, nil)
-	require.Len(t, r.Tools(), 2)
+	// So long a list may take longer than a session's start waits.
+	require.Eventually(t, func() bool { return len(r.Tools()) == 2 }, time.Minute, 10*time.Millisecond)
 	for _, x := range r.Tools() {
 		all := x.Spec().Description + string(x.Spec().Schema) + x.(tools.Approver).Card()
 		require.False(t, strings.ContainsAny(all, "\x1b\u202e\u200b"))

@@ -86,7 +86,13 @@ func get(t *testing.T, address string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	require.NoError(t, err)
-	tr := &http.Transport{DisableKeepAlives: true}
+	// A machine without /etc/hosts knows no localhost.
+	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if port, ok := strings.CutPrefix(addr, "localhost:"); ok {
+			addr = "127.0.0.1:" + port
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}}
 	resp, err := (&http.Client{Transport: tr}).Do(req)
 	require.NoError(t, err)
 	body, err := io.ReadAll(resp.Body)

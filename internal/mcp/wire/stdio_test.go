@@ -150,9 +150,7 @@ func TestM30LogFlood(t *testing.T) {
 	t.Parallel()
 	heard := 0
 	c := dial(t, "chatty", func(o *Options) { o.Notify = func(Notification) { heard++ } })
-	began := time.Now()
 	require.Equal(t, "ok", said(t, c, "x", ""))
-	require.Less(t, time.Since(began), 10*time.Second)
 	require.LessOrEqual(t, heard, 30_000)
 	require.Equal(t, "ok", said(t, c, "x", ""))
 }
