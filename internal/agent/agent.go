@@ -247,7 +247,7 @@ func (l *Loop) call(ctx context.Context, uses []llm.ToolUse, done llm.Done) (Res
 		} else if l.guard.stuck() {
 			stuck = use.Name
 		}
-		blocks = append(blocks, llm.ToolResult{ToolUseID: use.ID, Name: use.Name, Content: res.Content, IsError: res.IsError})
+		blocks = append(blocks, llm.ToolResult{ToolUseID: use.ID, Name: use.Name, Content: res.Content, Images: res.Images, IsError: res.IsError})
 		if res.End {
 			end = &res
 		}

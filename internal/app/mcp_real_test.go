@@ -39,10 +39,11 @@ func realServers(t *testing.T) (x *machine, configure func(model string), crash 
 	data, err := os.MkdirTemp("/tmp", "coderrr-real-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(data)) })
-	crash = filepath.Join(data, "crash.sh")
-	require.NoError(t, os.WriteFile(crash, []byte("#!/bin/sh\nif [ ! -e \"$0.once\" ]; then touch \"$0.once\"; sleep 2 & (sleep 3; kill -9 $$) & fi\nexec \"$@\"\n"), 0o700))
-
 	x = newMachine(t, "")
+	// It ends in the middle: as soon as the run has written its file, once.
+	crash = filepath.Join(data, "crash.sh")
+	require.NoError(t, os.WriteFile(crash, []byte("#!/bin/sh\nif [ ! -e \"$0.once\" ]; then (while [ ! -e '"+filepath.Join(x.ws, "hello.txt")+
+		"' ]; do sleep 0.1; done; touch \"$0.once\"; kill -9 $$) & fi\nexec \"$@\"\n"), 0o700))
 	list := func(args ...string) string {
 		for i := range args {
 			args[i] = strconv.Quote(args[i])
@@ -88,15 +89,17 @@ func TestRealServersInARun(t *testing.T) {
 			llmtest.Use("mcp__old__echo", m{"message": "over sse"}),
 			llmtest.Use("mcp__files__read_text_file", m{"path": big}),
 		},
-		turns()[:4],
 		[]llmtest.Turn{
 			llmtest.Use("mcp__memory__create_entities", m{"entities": []m{{"name": "a", "entityType": "b", "observations": []string{"c"}}}}),
+		},
+		turns()[:6], // the plan, and hello.txt is written
+		[]llmtest.Turn{
 			llmtest.Use("mcp__everything__trigger-long-running-operation", m{"duration": 4, "steps": 4}),
 			llmtest.Use("mcp__memory__read_graph", m{}),
 			llmtest.Use("mcp__browser__browser_navigate", m{"url": "data:text/html,<h1>hello</h1>"}),
 			llmtest.Use("mcp__browser__browser_take_screenshot", m{}),
 		},
-		turns()[4:],
+		turns()[6:],
 	)
 	configure(llmtest.NewServer(t, script...).Always(accepting()).URL)
 	require.Zero(t, x.run(append([]string{"run", "--yes", "use them all"}, allowed(
@@ -109,7 +112,7 @@ func TestRealServersInARun(t *testing.T) {
 		"mcp__files__read_text_file":            "more bytes were not kept",
 		"mcp__memory__create_entities":          "external MCP server memory",
 		"mcp__memory__read_graph":               `"a"`, // after the crash
-		"mcp__browser__browser_take_screenshot": "[image, image/png, ",
+		"mcp__browser__browser_take_screenshot": "[image 1, image/png, ",
 	} {
 		got := x.results(name)
 		require.Len(t, got, 1, name)

@@ -2,10 +2,12 @@ package app_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,9 +35,12 @@ func mcpServer() {
 		case "initialize":
 			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"t","version":"1"}}`
 		case "tools/list":
-			result = `{"tools":[{"name":"greet","description":"says hello","inputSchema":{"type":"object","properties":{"name":{"type":"string"}}},"annotations":{"readOnlyHint":true}}]}`
+			result = `{"tools":[{"name":"greet","description":"says hello","inputSchema":{"type":"object","properties":{"name":{"type":"string"}}},"annotations":{"readOnlyHint":true}},{"name":"draw","inputSchema":{"type":"object"}}]}`
 		case "tools/call":
 			result = `{"content":[{"type":"text","text":"hello from the server"}]}`
+			if bytes.Contains(in.Bytes(), []byte(`"draw"`)) {
+				result = `{"content":[{"type":"image","mimeType":"image/png","data":"` + pixel + `"}]}`
+			}
 		case "resources/list":
 			result = `{"resources":[{"uri":"note://shot.png","name":"n"}]}`
 		case "resources/read":
@@ -125,4 +130,19 @@ func TestWordsBringWhatTheyName(t *testing.T) {
 	require.Equal(t, 1, x.run("ask", "/t:review"), x)
 	require.Contains(t, x.err.String()+x.out.String(), "needs file: /t:review FILE")
 	require.Len(t, server.Requests(), 2)
+}
+
+// A picture that a tool returns goes to a model that is known to take pictures, and
+// is named to one that is not.
+func TestPicturesOfTools(t *testing.T) {
+	for extra, seen := range map[string]bool{"images = true\n": true, "images = false\n": false, "": false} {
+		server := llmtest.NewServer(t, llmtest.Use("mcp__t__draw", m{}), llmtest.Say("seen"))
+		x := at(t, way{kind: "compatible", extra: extra, keyVar: "CODERRR_API_KEY"}, server.URL)
+		x.withServer("")
+		require.Zero(t, x.run("ask", "--allow-tool", "t/draw", "draw"), x)
+		body := string(server.Requests()[1].Body)
+		require.Equal(t, seen, strings.Contains(body, pixel), "%q %s", extra, body)
+		require.Contains(t, body, "[image 1, image/png, 70 bytes]")
+		require.Equal(t, !seen, strings.Contains(body, "(an image that this model cannot see)"))
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coderrr/coderrr/internal/inert"
+	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/mcp/wire"
 	"github.com/coderrr/coderrr/internal/tools"
 )
@@ -15,15 +16,28 @@ import (
 // maxBlocks bounds how many blocks of a result are put into words.
 const maxBlocks = 1000
 
+// What a model is given of pictures: how many of one result, and of how many bytes
+// each. They count apart from the limit of text.
+const (
+	maxPictures = 4
+	maxPicture  = 700_000
+)
+
 // render turns a result into what a model reads: text with the server's name on
 // it, cut to the limit, without characters that hide something.
 func (t *tool) render(res wire.Result) tools.Result {
 	limit := t.s.m.o.MaxResultBytes
 	b := &bounded{limit: limit}
+	var images []llm.Image
 	for i, c := range res.Content {
 		if i == maxBlocks || b.full() {
 			b.printf("[and %d more blocks]\n", len(res.Content)-i)
 			break
+		}
+		if img, ok := picture(c); ok && len(images) < maxPictures {
+			images = append(images, img)
+			b.printf("[image %d, %s, %s]\n", len(images), img.MediaType, size(c.Data))
+			continue
 		}
 		describe(b, c)
 	}
@@ -53,8 +67,22 @@ func (t *tool) render(res wire.Result) tools.Result {
 	return tools.Result{
 		Content: label + text + b.note,
 		Display: fmt.Sprintf("%s/%s %s, %d bytes", t.s.name, t.shown, verdict, int64(b.Len())+over),
-		IsError: res.IsError,
+		IsError: res.IsError, Images: images,
 	}
+}
+
+// picture is an image block that a model can be given: whole, and what its bytes
+// say it is.
+func picture(c wire.Content) (llm.Image, bool) {
+	if c.Type != "image" {
+		return llm.Image{}, false
+	}
+	data, err := base64.StdEncoding.DecodeString(c.Data)
+	if err != nil || len(data) > maxPicture {
+		return llm.Image{}, false
+	}
+	kind := llm.ImageType(data)
+	return llm.Image{MediaType: kind, Data: data}, kind != ""
 }
 
 // bounded keeps the first bytes written to it and counts the others.
@@ -90,8 +118,7 @@ func (b *bounded) line(s string) {
 	}
 }
 
-// describe puts one block into words: text as it is, anything else by name. A
-// model reads text; what an image shows is not in the result.
+// describe puts one block into words: text as it is, anything else by name.
 func describe(b *bounded, c wire.Content) {
 	switch c.Type {
 	case "text":

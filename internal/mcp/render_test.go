@@ -1,13 +1,16 @@
 package mcp
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/llm/schema"
+	"github.com/coderrr/coderrr/internal/tools"
 )
 
 // What is not text is named: kind, type and size, with what a server says of it
@@ -41,6 +44,42 @@ func TestOtherContentIsNamed(t *testing.T) {
 	require.Contains(t, res.Content, "[image, image/png, ")
 	require.Contains(t, res.Content, "after")
 	require.Contains(t, res.Content, "more bytes were not kept")
+}
+
+// A picture goes on to the model when it is whole and what its bytes say; what the
+// server calls it does not matter.
+func TestPicturesGoOn(t *testing.T) {
+	f := newFake(t, oneTool)
+	r := start(t, map[string]Server{"srv": {URL: f.URL}}, nil)
+	block := func(kind string, data []byte) string {
+		return `{"type":"image","mimeType":"` + kind + `","data":"` + base64.StdEncoding.EncodeToString(data) + `"}`
+	}
+	run := func(blocks ...string) tools.Result {
+		f.call = func(string, json.RawMessage) string { return `{"content":[` + strings.Join(blocks, ",") + `]}` }
+		return r.tool(t, "look").Run(t.Context(), nil)
+	}
+	png := append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 2000)...)
+	jpeg := []byte("\xff\xd8\xff\xe0jpeg")
+
+	res := run(block("image/svg+xml", png), `{"type":"text","text":"between"}`, block("image/jpeg", jpeg))
+	require.Equal(t, []llm.Image{{MediaType: "image/png", Data: png}, {MediaType: "image/jpeg", Data: jpeg}}, res.Images)
+	require.Contains(t, res.Content, "[image 1, image/png, 2 kB]\nbetween\n[image 2, image/jpeg, 8 bytes]\n")
+
+	res = run(block("image/png", jpeg), block("image/png", jpeg), block("image/png", jpeg), block("image/png", jpeg), block("image/png", jpeg))
+	require.Len(t, res.Images, maxPictures)
+	require.Contains(t, res.Content, "[image 4, image/jpeg, 8 bytes]\n[image, image/png, 8 bytes: not shown]")
+
+	for name, b := range map[string]string{
+		"no picture": block("image/png", []byte("<svg onload=alert(1)>")),
+		"too big":    block("image/png", append(png, make([]byte, maxPicture)...)),
+		"cut":        block("image/png", append(png, make([]byte, 2<<20)...)),
+		"not base64": `{"type":"image","mimeType":"image/png","data":"!!"}`,
+		"a document": `{"type":"resource","resource":{"uri":"x","mimeType":"image/png","blob":"` + base64.StdEncoding.EncodeToString(png) + `"}}`,
+	} {
+		res := run(b)
+		require.Empty(t, res.Images, name)
+		require.Contains(t, res.Content, "not shown]", name)
+	}
 }
 
 // Rows 26 and 29: a schema with local references or a union at its root reaches a

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"regexp"
@@ -57,25 +56,9 @@ func (s *Session) image(ctx context.Context, name string) (llm.Image, error) {
 	if err != nil {
 		return llm.Image{}, err
 	}
-	kind := imageType(f.Data)
+	kind := llm.ImageType(f.Data)
 	if kind == "" {
 		return llm.Image{}, fmt.Errorf("%s is not a PNG, JPEG, GIF or WebP picture", name)
 	}
 	return llm.Image{MediaType: kind, Data: f.Data}, nil
-}
-
-// imageType tells a picture by its first bytes, whatever its name says.
-func imageType(data []byte) string {
-	switch {
-	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
-		return "image/png"
-	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
-		return "image/jpeg"
-	case bytes.HasPrefix(data, []byte("GIF87a")), bytes.HasPrefix(data, []byte("GIF89a")):
-		return "image/gif"
-	case len(data) > 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
-		return "image/webp"
-	default:
-		return ""
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 
 	"github.com/coderrr/coderrr/internal/diff"
+	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/policy"
 )
 
@@ -26,6 +27,8 @@ type Result struct {
 	Content string
 	Display string
 	IsError bool
+	// Images go to a model that is known to take them; Content names each.
+	Images []llm.Image
 	// End asks the loop to stop after this turn (finish).
 	End bool
 }

@@ -10,13 +10,14 @@ import (
 // Images returns the messages of req as the model can take them. An image in the
 // newest message for a model that is known to take none is refused in plain words:
 // a provider's own answer is a riddle. Older ones, from before a change of model or
-// out of tools, become a line of text.
+// out of tools, become a line of text; those out of tools, which nobody asked for,
+// for a model of which nothing is known, too.
 func Images(provider string, req llm.Request, lookup func(string) (llm.ModelInfo, bool)) ([]llm.Message, error) {
 	if lookup == nil {
 		return req.Messages, nil
 	}
 	info, known := lookup(req.Model)
-	if !known || info.Images {
+	if known && info.Images {
 		return req.Messages, nil
 	}
 	out := slices.Clone(req.Messages)
@@ -24,7 +25,7 @@ func Images(provider string, req llm.Request, lookup func(string) (llm.ModelInfo
 		if !slices.ContainsFunc(m.Blocks, hasImage) {
 			continue
 		}
-		if i == len(out)-1 && slices.ContainsFunc(m.Blocks, isImage) {
+		if known && i == len(out)-1 && slices.ContainsFunc(m.Blocks, isImage) {
 			return nil, &llm.Error{
 				Provider: provider, Model: req.Model, Kind: llm.KindUnsupported,
 				Message: fmt.Sprintf("the model %s does not take images; choose one that does, or leave the picture out", req.Model),
@@ -32,7 +33,9 @@ func Images(provider string, req llm.Request, lookup func(string) (llm.ModelInfo
 		}
 		out[i].Blocks = slices.Clone(m.Blocks)
 		for j, b := range out[i].Blocks {
-			out[i].Blocks[j] = withoutImage(b)
+			if known || !isImage(b) {
+				out[i].Blocks[j] = withoutImage(b)
+			}
 		}
 	}
 	return out, nil
