@@ -68,6 +68,7 @@ var layers = map[string]int{
 	"internal/sandbox/choose": 2,
 	"internal/skills":         2,
 	"internal/spec":           2,
+	"internal/transcript":     2,
 	"internal/view":           2,
 
 	"internal/mcp/login": 3,

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -222,7 +223,7 @@ func (b *backend) Sessions(ctx context.Context) ([]server.SessionInfo, error) {
 	defer b.mu.Unlock()
 	out := make([]server.SessionInfo, 0, len(list))
 	for _, s := range list {
-		info := server.SessionInfo{ID: s.ID, Title: s.Request, Started: s.Started, Status: s.Status, Running: s.Running, Foreign: !s.Known}
+		info := server.SessionInfo{ID: s.ID, Title: cmp.Or(s.Title, s.Request), Started: s.Started, Status: s.Status, Running: s.Running, Foreign: !s.Known}
 		if l, ok := b.live[s.ID]; ok {
 			// Between its last event and the freed lock it has ended already.
 			info.Running = l.Running() && s.Status == ""

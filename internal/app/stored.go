@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/coderrr/coderrr/internal/ask"
 	"github.com/coderrr/coderrr/internal/cli"
@@ -70,6 +71,45 @@ func (s *stored) undo(ctx context.Context, do func(*store) (cli.UndoReport, erro
 		return spoken(err)
 	}
 	return readErr
+}
+
+// followEvery is how often the log of another process is looked at.
+const followEvery = 250 * time.Millisecond
+
+// Follow implements server.Follower: while another process runs the session, the
+// page sees what that adds to the log.
+func (s *stored) Follow(ctx context.Context) {
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	size := int64(-1)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		// What cannot be read now may be there at the next look.
+		_ = s.look(ctx, &size)
+	}
+}
+
+// look reads the log again if it is not as long as it was.
+func (s *stored) look(ctx context.Context, size *int64) error {
+	ws, err := s.app.openStore()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = ws.Close() }()
+	f, err := ws.root.Sessions().Open(s.id + suffix)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil || info.Size() == *size {
+		return err
+	}
+	*size = info.Size()
+	return s.catchUp(ctx, ws)
 }
 
 // catchUp takes into the log what the file has more.

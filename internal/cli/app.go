@@ -190,6 +190,7 @@ type Sessions interface {
 // Coderrr did not write: it is read-only.
 type SessionInfo struct {
 	ID       string    `json:"id"`
+	Title    string    `json:"title,omitempty"` // one a person gave it
 	Request  string    `json:"request"`
 	Started  time.Time `json:"started"`
 	Status   string    `json:"status"` // of session.finished; "" when it did not end

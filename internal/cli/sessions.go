@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/coderrr/coderrr/internal/event"
 	"github.com/coderrr/coderrr/internal/term"
+	"github.com/coderrr/coderrr/internal/transcript"
 )
 
 func (r *runner) sessionCmd() *cobra.Command {
@@ -68,7 +70,7 @@ func sessionTable(style term.Style, all []SessionInfo) string {
 		case status == "":
 			status = "cut off"
 		}
-		rows = append(rows, []string{s.ID, s.Started.Local().Format("2006-01-02 15:04"), status, s.Request})
+		rows = append(rows, []string{s.ID, s.Started.Local().Format("2006-01-02 15:04"), status, cmp.Or(s.Title, s.Request)})
 	}
 	return style.Table(rows)
 }
@@ -91,7 +93,7 @@ func (r *runner) sessionExport(cmd *cobra.Command, id, format string) error {
 	case "jsonl":
 		take = event.Writer{W: r.io.Out}.Print
 	case "markdown", "md":
-		take = markdown{r.io.Out}.Print
+		take = transcript.Markdown{W: r.io.Out}.Print
 	case "text":
 		take = term.NewPrinter(term.Options{Out: r.io.Out, Progress: r.io.Out, Level: term.Verbose, Usage: true}).Print
 	default:

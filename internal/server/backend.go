@@ -40,6 +40,8 @@ type Backend interface {
 	// Resume goes on with a session that was stopped or broke off; what was open of
 	// it before is over.
 	Resume(ctx context.Context, id string, o StartOptions) (Live, error)
+	// Rename gives a session of ours another title; "" is its request again.
+	Rename(ctx context.Context, id, title string) error
 	// Remove deletes the log of a session that does not run.
 	Remove(ctx context.Context, id string) error
 	// Files lists a dozen paths of the workspace that fit a few letters, the best
@@ -88,6 +90,10 @@ type SessionInfo struct {
 	// Status is the status of session.finished, "" while there is none.
 	Status string `json:"status,omitempty"`
 }
+
+// Follower is a Live whose log another process writes. Follow takes over what that
+// adds until ctx ends.
+type Follower interface{ Follow(ctx context.Context) }
 
 // Live is one session as the page sees it. All methods are safe for concurrent
 // use.

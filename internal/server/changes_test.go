@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -125,4 +128,29 @@ func TestLinesBetweenHunks(t *testing.T) {
 	require.Contains(t, ask(54, 0).HTML, "line 60<")
 	require.Empty(t, ask(61, 80).HTML)
 	require.Contains(t, ask(-4, 2).HTML, `<span class="no">1</span>`)
+}
+
+func TestRenameAndDocument(t *testing.T) {
+	st := start(t)
+	l := st.b.add("s1", "Do <b>it</b>")
+	l.log.Append(event.TextDone{Text: "On it."})
+	tb, _ := st.open(nil)
+	m, _ := tb.do("rename", map[string]any{"session": "s1", "target": "s1", "text": "  A better\n title "})
+	require.True(t, m.OK, m.Why)
+	st.b.mu.Lock()
+	require.Equal(t, map[string]string{"s1": "A better title"}, st.b.titles)
+	st.b.mu.Unlock()
+	m, _ = tb.do("rename", map[string]any{"session": "s1", "target": "s1", "text": strings.Repeat("x", 201)})
+	require.Contains(t, m.Why, "too long")
+
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+st.host+"/api/sessions/s1/markdown", nil)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+st.token)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, errors.Join(err, resp.Body.Close()))
+	require.Equal(t, "text/markdown; charset=utf-8", resp.Header.Get("Content-Type"))
+	require.Contains(t, string(text), "# Do <b>it</b>")
+	require.Contains(t, string(text), "On it.")
 }

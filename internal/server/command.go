@@ -21,7 +21,7 @@ type command struct {
 
 	Request  string             `json:"request"`  // start
 	Confirm  bool               `json:"confirm"`  // start
-	Text     string             `json:"text"`     // say, unsay, answer, model, files
+	Text     string             `json:"text"`     // say, unsay, answer, model, files, rename
 	Question string             `json:"question"` // answer
 	Choice   string             `json:"choice"`   // answer
 	Hash     string             `json:"hash"`     // answer
@@ -38,13 +38,13 @@ type command struct {
 	From     int                `json:"from"`     // lines, hunks, context: the first
 	To       int                `json:"to"`       // context: the last line, 0 is the end
 	Shift    int                `json:"shift"`    // context: how far the new numbers are from the old
-	Target   string             `json:"target"`   // open, resume, remove; "" is the start page
+	Target   string             `json:"target"`   // open, resume, remove, rename; "" is the start page
 }
 
 func (c command) known() bool {
 	switch c.Type {
 	case "start", "say", "unsay", "compact", "model", "answer", "stop", "edit", "confirm_writes", "undo", "open", "resume", "remove", "files",
-		"undo_hunk", "lines", "hunks", "context":
+		"undo_hunk", "lines", "hunks", "context", "rename":
 		return true
 	default:
 		return false
@@ -63,7 +63,7 @@ var errBusy = errors.New("the last commands are still being done")
 // handle does what is quick at once, and puts the rest behind what is slow.
 func (c *conn) handle(ctx context.Context, cmd command) {
 	switch cmd.Type {
-	case "start", "open", "edit", "undo", "model", "resume", "remove", "files", "undo_hunk", "lines", "hunks", "context":
+	case "start", "open", "edit", "undo", "model", "resume", "remove", "files", "undo_hunk", "lines", "hunks", "context", "rename":
 		select {
 		case c.slow <- cmd:
 		default:
@@ -156,6 +156,8 @@ func (c *conn) slowly(ctx context.Context, cmd command, out *ack) error {
 		return c.resume(ctx, cmd, out)
 	case "remove":
 		return c.remove(ctx, cmd)
+	case "rename":
+		return c.rename(ctx, cmd)
 	case "files":
 		list, err := c.s.backend.Files(ctx, cmd.Text)
 		out.Files = list
@@ -216,6 +218,22 @@ func (c *conn) remove(ctx context.Context, cmd command) error {
 			return err
 		}
 		page.move(h)
+	}
+	c.s.Changed()
+	return nil
+}
+
+// maxTitle bounds the title of a session, in bytes.
+const maxTitle = 200
+
+// rename gives a session another title in every list.
+func (c *conn) rename(ctx context.Context, cmd command) error {
+	title := strings.Join(strings.Fields(cmd.Text), " ")
+	if len(title) > maxTitle {
+		return fmt.Errorf("the title is too long: %d bytes, at most %d", len(title), maxTitle)
+	}
+	if err := c.s.backend.Rename(ctx, cmd.Target, title); err != nil {
+		return err
 	}
 	c.s.Changed()
 	return nil

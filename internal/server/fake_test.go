@@ -26,6 +26,8 @@ import (
 type backend struct {
 	mu   sync.Mutex
 	list []*live
+
+	titles map[string]string // given to sessions
 }
 
 func (b *backend) Info() server.Info {
@@ -62,6 +64,16 @@ func (b *backend) Resume(_ context.Context, id string, _ server.StartOptions) (s
 	b.list = slices.DeleteFunc(b.list, func(l *live) bool { return l.id == id })
 	b.mu.Unlock()
 	return b.add(id, "RESUMED"), nil
+}
+
+func (b *backend) Rename(_ context.Context, id, title string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.titles == nil {
+		b.titles = map[string]string{}
+	}
+	b.titles[id] = title
+	return nil
 }
 
 func (b *backend) Remove(_ context.Context, id string) error {

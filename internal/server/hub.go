@@ -87,6 +87,9 @@ func (h *hub) run(ctx context.Context) {
 	if h.live == nil {
 		return
 	}
+	if f, ok := h.live.(Follower); ok {
+		h.s.tasks.Go(func() { f.Follow(ctx) })
+	}
 	h.mu.Lock()
 	after := h.state.Seq()
 	h.mu.Unlock()

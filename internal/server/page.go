@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/transcript"
 	"github.com/coderrr/coderrr/web"
 )
 
@@ -73,15 +74,23 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
 
 // sessionEvents is the log so far, one JSON object a line.
 func (s *Server) sessionEvents(w http.ResponseWriter, r *http.Request) {
+	s.export(w, r, "application/jsonl; charset=utf-8", event.Writer{W: w}.Print)
+}
+
+// sessionMarkdown is the session as a document.
+func (s *Server) sessionMarkdown(w http.ResponseWriter, r *http.Request) {
+	s.export(w, r, "text/markdown; charset=utf-8", transcript.Markdown{W: w}.Print)
+}
+
+func (s *Server) export(w http.ResponseWriter, r *http.Request, kind string, print func(event.Event) error) {
 	live, err := s.backend.Open(r.Context(), chi.URLParam(r, "id"))
 	if err != nil {
 		http.Error(w, "no such session", http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
-	out := event.Writer{W: w}
+	w.Header().Set("Content-Type", kind)
 	for _, e := range live.Log().Events(0) {
-		if out.Print(e) != nil {
+		if print(e) != nil {
 			return
 		}
 	}

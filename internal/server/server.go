@@ -157,6 +157,7 @@ func (s *Server) routes() *chi.Mux {
 	r.Get("/ws", s.socket)
 	r.Get("/api/sessions", s.listSessions)
 	r.Get("/api/sessions/{id}/events", s.sessionEvents)
+	r.Get("/api/sessions/{id}/markdown", s.sessionMarkdown)
 	return r
 }
 

@@ -265,6 +265,7 @@ func (s *State) contextChanged(e event.Event, p event.ContextChanged, t *Touched
 		}
 		t.Parts |= PartHeader
 		s.notice(e, "info", strings.TrimSpace("Model: "+p.Name+" "+p.Detail), t)
+	case "title": // of the list of sessions
 	case "undo":
 		s.notice(e, "info", strings.TrimSpace("Undone: "+p.Name+" "+p.Detail), t)
 	case "compaction":

@@ -8,7 +8,7 @@ import { parse } from "./patch.js";
 import { keys } from "./keys.js";
 import { Complete, past } from "./complete.js";
 import { run } from "./commands.js";
-import { save, remove } from "./export.js";
+import { save, remove, rename, find } from "./export.js";
 
 const $ = (id) => document.getElementById(id);
 const body = document.body;
@@ -70,6 +70,7 @@ function changed(snapshot) {
   plan.restore();
   review.restore();
   changes.restore();
+  find(ui);
   theme.show();
   mod();
   show(body.dataset.view);
@@ -216,7 +217,8 @@ const acts = {
     const r = await net.send("resume", { target: b.dataset.session, confirm: $("confirm").getAttribute("aria-checked") === "true" });
     if (!r.ok) toast(r.why);
   },
-  save: (b) => save(ui, b.dataset.session),
+  save: (b) => save(ui, b.dataset.session, b.dataset.format),
+  rename: (b) => rename(ui, b),
   remove: (b) => remove(ui, b),
   goto(b) {
     const el = document.querySelector(`[data-call="${CSS.escape(b.dataset.call)}"].tool`);
@@ -249,6 +251,7 @@ const acts = {
   answer: (b) => answer(b),
 };
 
+document.addEventListener("input", (e) => { if (e.target.id === "find-session") find(ui); });
 document.addEventListener("click", (e) => {
   const b = e.target.closest?.("[data-act]");
   if (!b || b.disabled || b.getAttribute("aria-disabled") === "true") {

@@ -1,4 +1,7 @@
-package cli
+// Package transcript writes a session as a document for people. Its one rule:
+// everything a model, a file or a server said stands there as text in which nothing
+// hides and nothing acts.
+package transcript
 
 import (
 	"fmt"
@@ -9,12 +12,12 @@ import (
 	"github.com/coderrr/coderrr/internal/inert"
 )
 
-// markdown writes a session as a document for people: what was asked, planned,
-// decided, changed and proved, without what the tools said to the model.
-type markdown struct{ w io.Writer }
+// Markdown writes a session as a document: what was asked, planned, decided,
+// changed and proved, without what the tools said to the model.
+type Markdown struct{ W io.Writer }
 
 // Print writes what an event says, if anything.
-func (m markdown) Print(e event.Event) error {
+func (m Markdown) Print(e event.Event) error {
 	var s string
 	switch d := e.Data.(type) {
 	case event.SessionStarted:
@@ -52,11 +55,11 @@ func (m markdown) Print(e event.Event) error {
 	if s == "" {
 		return nil
 	}
-	_, err := io.WriteString(m.w, s+"\n")
+	_, err := io.WriteString(m.W, s+"\n")
 	return err
 }
 
-func (m markdown) plan(d event.PlanReady) string {
+func (m Markdown) plan(d event.PlanReady) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Plan: %s\n\n`%s`, hash `%s`\n", line(d.Title), d.Spec, d.Hash)
 	if d.Diff != "" {
@@ -70,7 +73,7 @@ func (m markdown) plan(d event.PlanReady) string {
 	return b.String()
 }
 
-func (m markdown) end(d event.SessionFinished) string {
+func (m Markdown) end(d event.SessionFinished) string {
 	cost := "unknown"
 	if d.Usage.CostUSD != nil {
 		cost = fmt.Sprintf("$%.4f", *d.Usage.CostUSD)
