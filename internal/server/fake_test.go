@@ -333,13 +333,20 @@ func (tb *tab) send(v any) {
 }
 
 func (tb *tab) read() message {
+	m, err := tb.next()
+	require.NoError(tb.t, err)
+	return m
+}
+
+func (tb *tab) next() (message, error) {
 	ctx, cancel := context.WithTimeout(tb.t.Context(), 10*time.Second)
 	defer cancel()
-	_, data, err := tb.ws.Read(ctx)
-	require.NoError(tb.t, err)
 	var m message
-	require.NoError(tb.t, json.Unmarshal(data, &m))
-	return m
+	_, data, err := tb.ws.Read(ctx)
+	if err != nil {
+		return m, err
+	}
+	return m, json.Unmarshal(data, &m)
 }
 
 // do sends a command and reads on to its ack; it returns the frames before it.
