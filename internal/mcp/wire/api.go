@@ -203,15 +203,6 @@ func (c *Client) Request(ctx context.Context, method string, params map[string]a
 	return m.Result, err
 }
 
-// SetLogLevel asks for log messages of a level and above (before 2026-07-28).
-func (c *Client) SetLogLevel(ctx context.Context, level string) error {
-	if info := c.Info(); info.Modern || info.Capabilities.Logging == nil {
-		return nil
-	}
-	_, err := c.request(ctx, "logging/setLevel", map[string]any{"level": level}, call{})
-	return err
-}
-
 // pages follows a list to its end. Only a missing cursor ends it: an empty one is
 // a cursor like any other. A server that never ends is stopped.
 func pages[T any](ctx context.Context, c *Client, method, member string) ([]T, error) {

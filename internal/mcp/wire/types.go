@@ -21,7 +21,6 @@ type Capabilities struct {
 	Tools       *ListCapability            `json:"tools,omitempty"`
 	Resources   *ListCapability            `json:"resources,omitempty"`
 	Prompts     *ListCapability            `json:"prompts,omitempty"`
-	Logging     json.RawMessage            `json:"logging,omitempty"`
 	Completions json.RawMessage            `json:"completions,omitempty"`
 	Extensions  map[string]json.RawMessage `json:"extensions,omitempty"`
 }
