@@ -106,7 +106,7 @@ check: ## everything that CI runs
 .PHONY: bench
 bench: build ## start-up time, package inits, binary size, benchmarks
 	$(PLAIN) $(GO) run ./internal/bench $(BIN)
-	$(PLAIN) $(GO) test -vet=off -run '^$$' -bench . -benchtime 0.3s ./...
+	$(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) $(GO) test -vet=off -run '^$$' -bench . -benchtime 0.3s ./...
 
 .PHONY: soak
 soak: ## the long test sets

@@ -3,21 +3,16 @@ package confined
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/coderrr/coderrr/internal/sandbox/fence"
 )
 
 // host is the broker: it owns the namespaces that outlive a command.
@@ -27,6 +22,7 @@ type host struct {
 	umask int      // the user's
 	idmap *os.File // as root, the user namespace that maps owners
 	upper *upper
+	spare *waiting // what the next command starts in, nil for none
 
 	mu      sync.Mutex
 	running *os.Process // the command's process 1
@@ -63,7 +59,7 @@ func (h *host) open() error {
 	if err := unix.Mount("tmpfs", h.Stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, opts); err != nil {
 		return fmt.Errorf("making the sandbox's memory file system: %w", err)
 	}
-	for _, d := range []string{"root", "lower", "empty", "caches"} {
+	for _, d := range []string{"root", "lower", "empty", "caches", "text"} {
 		if err := os.Mkdir(filepath.Join(h.Stage, d), 0o755); err != nil {
 			return fmt.Errorf("making the sandbox's directories: %w", err)
 		}
@@ -196,10 +192,12 @@ func (h *host) serve() {
 			closeAll(fds)
 		}
 	}()
+	h.prepare(false)
 	for j := range jobs {
 		r := h.run(j.req, j.out)
 		r.Kind, r.ID = "exit", j.req.ID
 		_ = send(fdSocket, r)
+		h.prepare(j.req.Network)
 	}
 }
 
@@ -211,93 +209,4 @@ func (h *host) kill(id int) {
 	if h.running != nil && h.id <= id {
 		_ = h.running.Kill()
 	}
-}
-
-func (h *host) run(req request, out []int) reply {
-	stdout, stderr := os.NewFile(uintptr(out[0]), "stdout"), os.NewFile(uintptr(out[1]), "stderr")
-	defer func() { _, _ = stdout.Close(), stderr.Close() }()
-	session, err := h.upper.prepare(req.Refresh)
-	if err != nil {
-		return reply{Code: -1, Error: err.Error()}
-	}
-	begun := time.Now()
-	r := h.start(spec{
-		config: h.config, Line: req.Line, Env: req.Env, Network: req.Network,
-		Session: session, Root: h.root, Landlock: fence.LandlockABI() > 0, Umask: h.umask,
-	}, req.ID, stdout, stderr)
-	if r.Error == "" {
-		r.Changed = h.upper.finish(begun)
-	}
-	return r
-}
-
-// start runs one command in new namespaces and waits for it.
-func (h *host) start(s spec, id int, stdout, stderr *os.File) reply {
-	fail := func(err error) reply { return reply{Code: -1, Error: err.Error()} }
-	specR, specW, err := os.Pipe()
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = specR.Close() }()
-	reportR, reportW, err := os.Pipe()
-	if err != nil {
-		_ = specW.Close()
-		return fail(err)
-	}
-	defer func() { _ = reportR.Close() }()
-	cmd := h.process1(s.Network, stdout, stderr, specR, reportW)
-	h.mu.Lock()
-	if h.killed >= id {
-		err = errors.New("stopped before it started")
-	} else if err = cmd.Start(); err == nil {
-		h.running, h.id = cmd.Process, id
-	}
-	h.mu.Unlock()
-	_, _ = reportW.Close(), specR.Close()
-	if err != nil {
-		_ = specW.Close()
-		return fail(fmt.Errorf("making namespaces: %w", err))
-	}
-	go func() {
-		_ = json.NewEncoder(specW).Encode(s) // a helper that died says so itself
-		_ = specW.Close()
-	}()
-	guard := h.guard(cmd.Process)
-	why, _ := io.ReadAll(reportR)
-	waitErr := cmd.Wait()
-	reason := guard.stop()
-	h.mu.Lock()
-	h.running = nil
-	killed := h.killed >= id
-	h.mu.Unlock()
-	ws, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	switch {
-	case killed || reason != "":
-		return reply{Code: -1, Killed: true, Reason: reason}
-	case len(why) > 0:
-		return reply{Code: -1, Error: string(why)}
-	case ws.Signaled():
-		return reply{Code: -1, Killed: true, Reason: "the sandbox's first process was killed from outside, " +
-			"most likely because the machine ran out of memory"}
-	case waitErr != nil && ws.ExitStatus() < 0:
-		return fail(waitErr)
-	}
-	return reply{Code: ws.ExitStatus()}
-}
-
-// process1 is the helper as the first process of new namespaces.
-func (h *host) process1(network bool, stdout, stderr, spec, report *os.File) *exec.Cmd {
-	cmd := self("init")
-	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"} // it lives for a few milliseconds of work
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.ExtraFiles = []*os.File{spec, report}
-	if h.idmap != nil {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, h.idmap)
-	}
-	flags := uintptr(unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS)
-	if !network {
-		flags |= unix.CLONE_NEWNET
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: flags}
-	return cmd
 }

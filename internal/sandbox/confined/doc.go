@@ -6,7 +6,7 @@
 // three stages: launch (an ordinary child without secrets), broker (once per
 // sandbox, in a user and a mount namespace that hold the memory file system
 // for what commands write), init (once per command, process 1 of its own
-// namespaces). The broker ends when its socket to Coderrr closes, and each
+// namespaces, started before there is a command so that none waits for it). The broker ends when its socket to Coderrr closes, and each
 // stage dies with the one that started it, so nothing outlives Coderrr.
 package confined
 

@@ -1,7 +1,7 @@
 package confined
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -108,20 +108,34 @@ func refuse(err error) int {
 	return exitSetup
 }
 
-// initStage is process 1 of a command's namespaces.
+// initStage is process 1 of a command's namespaces. The broker starts it before
+// there is a command.
 func initStage() int {
 	var s spec
-	f := os.NewFile(fdSpec, "spec")
-	err := json.NewDecoder(f).Decode(&s)
-	_ = f.Close()
-	if err != nil {
+	if _, err := receive(fdSpec, &s); err != nil {
 		return report(fmt.Errorf("reading the set-up: %w", err))
 	}
-	code, err := s.run()
+	code, err := s.run(nextTask)
 	if err != nil {
 		return report(err)
 	}
 	return code
+}
+
+// nextTask waits for the command and takes its output as process 1's own.
+func nextTask() (task, error) {
+	var t task
+	fds, err := receive(fdSpec, &t)
+	if err == nil && len(fds) == 2 {
+		err = errors.Join(unix.Dup3(fds[0], 1, 0), unix.Dup3(fds[1], 2, 0), unix.Close(fdSpec))
+	} else if err == nil {
+		err = errors.New("it came without its output")
+	}
+	if err != nil {
+		return t, fmt.Errorf("reading the command: %w", err)
+	}
+	closeAll(fds)
+	return t, nil
 }
 
 // report tells the broker why there is no command.

@@ -4,42 +4,45 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/coderrr/coderrr/internal/sandbox/fence"
 )
 
 // sandboxUID owns commands when Coderrr runs as root: they must not be root
 // anywhere. It is a number that neither Debian nor systemd gives to anybody.
 const sandboxUID = 65532
 
-// spec is all that process 1 needs to know.
+// spec is what process 1 needs to know before there is a command.
 type spec struct {
 	config
-	Line, Session string // the command; the directory that holds upper, work and tmp
-	Env           []string
-	Network       bool
-	Root          bool // Coderrr runs as root: map owners, drop to sandboxUID
-	Landlock      bool // the kernel has it, so it is not optional
-	Umask         int  // the user's, for the command
+	Network  bool
+	Root     bool // Coderrr runs as root: map owners, drop to sandboxUID
+	Landlock bool // the kernel has it, so it is not optional
 }
 
-func (s *spec) run() (int, error) {
+// task is the command. It must not be longer than the request that it is of.
+type task struct {
+	Line    string
+	Session string // the directory in the stage that holds upper, work and tmp
+	Env     []string
+	Umask   int // the user's
+}
+
+// run makes what is the same for all commands, waits for one and runs it.
+func (s *spec) run(next func() (task, error)) (int, error) {
 	// Whatever was open in the shell that started Coderrr stays out.
 	if err := unix.CloseRange(fdSpec, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return 0, fmt.Errorf("closing descriptors: %w", err)
 	}
-	if err := s.build(); err != nil {
+	root, err := s.makeRoot()
+	if err != nil {
 		return 0, err
 	}
-	if err := s.enter(); err != nil {
+	early, late := s.points(root)
+	if err := s.build(root, early); err != nil {
 		return 0, err
 	}
 	if !s.Network {
@@ -47,7 +50,17 @@ func (s *spec) run() (int, error) {
 			return 0, err
 		}
 	}
-	return s.start()
+	t, err := next()
+	if err != nil {
+		return 0, err
+	}
+	if err := s.build(root, append(late, s.own(t)...)); err != nil {
+		return 0, err
+	}
+	if err := s.enter(); err != nil {
+		return 0, err
+	}
+	return s.start(t)
 }
 
 // point is one thing to mount, at a path as commands see it.
@@ -57,19 +70,35 @@ type point struct {
 	mount func(dst string) error
 }
 
-// build makes the whole tree below the stage's root directory. Shorter paths
-// come first, so that what lies below them is mounted on top.
-func (s *spec) build() error {
+// makeRoot makes the stage's root directory an empty file system.
+func (s *spec) makeRoot() (string, error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("keeping mounts private: %w", err)
+		return "", fmt.Errorf("keeping mounts private: %w", err)
 	}
 	root := filepath.Join(s.Stage, "root")
 	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=8m"); err != nil {
-		return fmt.Errorf("making the sandbox's root: %w", err)
+		return "", fmt.Errorf("making the sandbox's root: %w", err)
 	}
-	points := append(s.system(root), s.private(root)...)
-	points = append(points, s.binds()...)
-	points = append(points, s.workspace()...)
+	return root, nil
+}
+
+// points is what all commands have alike. What lies below something that each
+// command has for itself is late.
+func (s *spec) points(root string) (early, late []point) {
+	own := s.own(task{})
+	for _, p := range slices.Concat(s.system(root), s.private(root), s.binds()) {
+		if slices.ContainsFunc(own, func(o point) bool { return within(p.path, o.path) }) {
+			late = append(late, p)
+		} else {
+			early = append(early, p)
+		}
+	}
+	return early, late
+}
+
+// build mounts points below root. Shorter paths come first, so that what lies
+// below them is mounted on top.
+func (s *spec) build(root string, points []point) error {
 	slices.SortStableFunc(points, func(a, b point) int { return depth(a.path) - depth(b.path) })
 	t := places{root: root, home: s.Home, owner: -1}
 	if s.Root {
@@ -95,13 +124,7 @@ func depth(path string) int { return strings.Count(strings.TrimRight(path, "/"),
 
 // private is what commands have for themselves instead of the user's.
 func (s *spec) private(root string) []point {
-	own := func(name string) func(string) error {
-		src := filepath.Join(s.Session, name)
-		return func(dst string) error { return bindMount(src, dst, bindOptions{write: true}) }
-	}
 	out := []point{
-		{path: "/tmp", mount: own("tmp")},
-		{path: "/var/tmp", mount: own("vartmp")},
 		{path: "/run", mount: func(string) error { return nil }},
 		{path: "/proc", mount: mountProc},
 		{path: "/dev", mount: s.mountDev},
@@ -131,11 +154,14 @@ func mountProc(dst string) error {
 	return nil
 }
 
-// mountText shows a read-only file that holds text.
+// mountText shows a read-only file that holds text. Another command may see
+// the same one at the same time.
 func (s *spec) mountText(root, dst, text string) error {
-	src := filepath.Join(s.Session, "text"+strconv.Itoa(len(text))+filepath.Base(dst))
-	if err := os.WriteFile(src, []byte(text), 0o644); err != nil {
-		return fmt.Errorf("making %s: %w", strings.TrimPrefix(dst, root), err)
+	src := filepath.Join(s.Stage, "text", cacheName(text))
+	if _, err := os.Stat(src); err != nil {
+		if err := os.WriteFile(src, []byte(text), 0o644); err != nil {
+			return fmt.Errorf("making %s: %w", strings.TrimPrefix(dst, root), err)
+		}
 	}
 	return bindMount(src, dst, bindOptions{})
 }
@@ -190,7 +216,7 @@ func (s *spec) mountDev(dst string) error {
 		"newinstance,ptmxmode=0666,mode=0620"); err != nil {
 		return fmt.Errorf("making /dev/pts: %w", err)
 	}
-	return bindMount(filepath.Join(s.Session, "shm"), filepath.Join(dst, "shm"), bindOptions{write: true})
+	return nil
 }
 
 // binds are toolchains and caches of the user.
@@ -259,15 +285,22 @@ func (s *spec) overlay(src, upper, work, dst string) error {
 	return o.mount(dst)
 }
 
-// workspace is the working tree at its own path, and covers over what is not
-// for commands.
-func (s *spec) workspace() []point {
-	out := []point{{path: s.Workspace, mount: func(dst string) error {
+// own is what a command has for itself: the working tree at its own path, with
+// covers over what is not for commands, and what it writes elsewhere.
+func (s *spec) own(t task) []point {
+	session := filepath.Join(s.Stage, t.Session)
+	private := func(path, name string) point {
+		return point{path: path, mount: func(dst string) error {
+			return bindMount(filepath.Join(session, name), dst, bindOptions{write: true})
+		}}
+	}
+	out := []point{private("/tmp", "tmp"), private("/var/tmp", "vartmp"), private("/dev/shm", "shm")}
+	out = append(out, point{path: s.Workspace, mount: func(dst string) error {
 		if s.Copy != "" {
 			return bindMount(s.Copy, dst, bindOptions{write: true})
 		}
-		return s.overlay(s.Workspace, filepath.Join(s.Session, "upper"), filepath.Join(s.Session, "work"), dst)
-	}}}
+		return s.overlay(s.Workspace, filepath.Join(session, "upper"), filepath.Join(session, "work"), dst)
+	}})
 	for _, rel := range s.Hide {
 		info, err := os.Lstat(filepath.Join(s.Workspace, rel))
 		if err != nil || info.Mode()&os.ModeSymlink != 0 {
@@ -305,72 +338,4 @@ func (s *spec) enter() error {
 		return fmt.Errorf("entering the workspace: %w", err)
 	}
 	return nil
-}
-
-// loopbackUp gives the empty network namespace a working 127.0.0.1.
-func loopbackUp() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("starting the loopback interface: %w", err)
-	}
-	defer func() { _ = unix.Close(fd) }()
-	req, err := unix.NewIfreq("lo")
-	if err != nil {
-		return fmt.Errorf("starting the loopback interface: %w", err)
-	}
-	req.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req); err != nil {
-		return fmt.Errorf("starting the loopback interface: %w", err)
-	}
-	return nil
-}
-
-// start gives up every right, starts the command and reaps until it ends; the
-// kernel then kills all that is left in these namespaces.
-func (s *spec) start() (int, error) {
-	// The more memory a machine lacks, the sooner the kernel takes it here.
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("900"), 0o644)
-	limits := fence.Limits{Processes: s.Processes, FileSize: int64(s.DiskMB) << 20}
-	if err := errors.Join(limits.Apply(), Harden(), fence.NoNewPrivs(), fence.DropCapabilities()); err != nil {
-		return 0, err
-	}
-	if s.Landlock {
-		if err := fence.Landlock(fence.Files{
-			Read:  []string{"/"},
-			Write: []string{s.Workspace, s.Home, "/tmp", "/var/tmp", "/dev"},
-		}); err != nil {
-			return 0, err
-		}
-	}
-	if err := fence.Seccomp(fence.Calls{}); err != nil {
-		return 0, err
-	}
-	attr := &syscall.ProcAttr{Dir: s.Workspace, Env: s.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}}
-	if s.Root {
-		attr.Sys.Credential = &syscall.Credential{Uid: sandboxUID, Gid: sandboxUID}
-	}
-	unix.Umask(s.Umask)
-	pid, err := syscall.ForkExec("/bin/sh", []string{"/bin/sh", "-c", s.Line}, attr)
-	if err != nil {
-		return 0, fmt.Errorf("starting /bin/sh: %w", err)
-	}
-	// A signal that a command sends to process 1 must not end it. Only now, for
-	// what is ignored before is ignored by the command too.
-	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
-		unix.SIGPIPE, unix.SIGPROF, unix.SIGVTALRM, unix.SIGIO, unix.SIGPWR, unix.SIGXCPU, unix.SIGXFSZ, unix.SIGSYS)
-	// A command's end of output must not wait for process 1.
-	closeAll([]int{0, 1, 2})
-	for {
-		var ws syscall.WaitStatus
-		got, err := syscall.Wait4(-1, &ws, 0, nil)
-		switch {
-		case errors.Is(err, syscall.EINTR) || got != pid && err == nil:
-		case err != nil:
-			return 0, fmt.Errorf("waiting for the command: %w", err)
-		case ws.Signaled():
-			return 128 + int(ws.Signal()), nil
-		case ws.Exited():
-			return ws.ExitStatus(), nil
-		}
-	}
 }

@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/gofrs/flock"
 )
 
 const prefix = "sbx-"
@@ -16,7 +14,7 @@ const prefix = "sbx-"
 // owner lives, so that the next start can tell what was left behind.
 type Place struct {
 	dir  string
-	lock *flock.Flock
+	lock *fileLock
 }
 
 // NewPlace makes a directory of mode 0700 in dir, which is made as well, after
@@ -47,7 +45,7 @@ func tryPlace(dir string) (*Place, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	p := &Place{dir: strings.TrimSuffix(f.Name(), ".lock"), lock: flock.New(f.Name())}
+	p := &Place{dir: strings.TrimSuffix(f.Name(), ".lock"), lock: newFileLock(f.Name())}
 	if err := p.lock.Lock(); err != nil {
 		return nil, err
 	}
@@ -84,7 +82,7 @@ func Sweep(dir string) int {
 	}
 	n := 0
 	for _, name := range locks {
-		p := &Place{dir: strings.TrimSuffix(name, ".lock"), lock: flock.New(name)}
+		p := &Place{dir: strings.TrimSuffix(name, ".lock"), lock: newFileLock(name)}
 		if free, err := p.lock.TryLock(); err != nil || !free {
 			continue
 		}
