@@ -150,11 +150,18 @@ func (r *runner) describe(s mcp.Status) {
 	if s.Noise > 0 {
 		r.outln(fmt.Sprintf("  it wrote %d lines to standard output that are no messages; they were ignored", s.Noise))
 	}
-	if s.Stderr != "" && s.State != mcp.Ready {
-		r.outln("  the end of its standard error:")
-		for line := range strings.Lines(s.Stderr) {
-			r.outln("    " + term.OneLine(line))
-		}
+	if s.State != mcp.Ready {
+		r.tail("standard error", slices.Collect(strings.Lines(s.Stderr)))
+		r.tail("log", s.Log)
+	}
+}
+
+func (r *runner) tail(of string, lines []string) {
+	if len(lines) > 0 {
+		r.outln("  the end of its " + of + ":")
+	}
+	for _, line := range lines {
+		r.outln("    " + term.OneLine(line))
 	}
 }
 

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -182,6 +183,23 @@ func TestRow24NobodyToAsk(t *testing.T) {
 	got := r.find("srv").elicit(t.Context(), wire.Elicitation{Message: "Name?", Schema: json.RawMessage(`{"properties":{"name":{"type":"string"}}}`)})
 	require.Equal(t, wire.ElicitResult{Action: "cancel"}, got)
 	require.Less(t, time.Since(began), time.Second)
+}
+
+// What a server logs is kept to be looked at, its end only, and made harmless.
+func TestServersLog(t *testing.T) {
+	f := newFake(t, oneTool)
+	r := start(t, map[string]Server{"srv": {URL: f.URL}}, nil)
+	for i := range maxLogged + 2 {
+		f.stream <- fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"step %d\u001b[2J"}}`, i)
+	}
+	f.stream <- `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":{"code":7}}}`
+	var log []string
+	require.Eventually(t, func() bool {
+		log = r.Status()[0].Log
+		return len(log) > 0 && log[len(log)-1] == `error: {"code":7}`
+	}, 5*time.Second, 5*time.Millisecond)
+	require.Len(t, log, maxLogged)
+	require.Equal(t, "info: step 3⟨U+001B⟩[2J", log[0])
 }
 
 func TestTimeoutOfACall(t *testing.T) {

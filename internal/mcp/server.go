@@ -38,6 +38,7 @@ type Status struct {
 	Hidden    []string   `json:"hidden,omitempty"` // tools that are not offered, with reasons
 	Error     string     `json:"error,omitempty"`
 	Stderr    string     `json:"stderr,omitempty"`
+	Log       []string   `json:"log,omitempty"`   // the end of what it logged, oldest first
 	Noise     int64      `json:"noise,omitempty"` // lines on stdout that were not messages
 	Required  bool       `json:"required,omitempty"`
 	// Resources and Prompts are only there where a server was tried (`mcp test`).
@@ -84,6 +85,7 @@ type server struct {
 	backoff time.Duration
 	until   time.Time // no attempt before
 	stderr  string
+	logged  []string // the last maxLogged log messages
 }
 
 func newServer(m *Manager, name string, cfg Server) *server {
@@ -280,12 +282,28 @@ func (s *server) again() {
 }
 
 func (s *server) notify(n wire.Notification) {
-	if n.Method == "notifications/tools/list_changed" {
+	switch n.Method {
+	case "notifications/tools/list_changed":
 		select {
 		case s.changed <- struct{}{}:
 		default:
 		}
+	case "notifications/message":
+		s.log(n)
 	}
+}
+
+// What is kept of the log messages that a server sends: messages, and bytes of each.
+const (
+	maxLogged  = 20
+	maxLogLine = 300
+)
+
+func (s *server) log(n wire.Notification) {
+	line, _ := inert.Visible(cut(n.Level+": "+n.Text, maxLogLine))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.logged = append(s.logged[max(0, len(s.logged)+1-maxLogged):], line)
 }
 
 // list are the tools that are offered now.
@@ -306,7 +324,7 @@ func (s *server) status() Status {
 	s.mu.Lock()
 	st := Status{
 		Name: s.name, State: s.state, Transport: s.cfg.kind(), Target: s.cfg.target(), Required: s.cfg.Required,
-		Hidden: slices.Clone(s.hidden), Stderr: s.stderr,
+		Hidden: slices.Clone(s.hidden), Stderr: s.stderr, Log: slices.Clone(s.logged),
 	}
 	client, err, list := s.client, s.err, slices.Clone(s.tools)
 	s.mu.Unlock()
