@@ -116,6 +116,10 @@ func (s *fakeSession) Run(ctx context.Context) (event.SessionFinished, error) {
 		return s.end("budget", ExitBudget, "Spent.")
 	case "broken":
 		return event.SessionFinished{}, errors.New("the log could not be written: no space left on device")
+	case "phases":
+		s.log.Append(event.PhaseChanged{Phase: event.Planning})
+		s.log.Append(event.UsageAdded{Input: 10, Output: 1, Context: 64_000, Window: 128_000})
+		s.log.Append(event.PhaseChanged{Phase: event.Execute})
 	case "listen":
 		s.log.Append(event.Notice{Level: "info", Text: "heard " + <-s.said})
 	}

@@ -37,11 +37,18 @@ func start(t *testing.T, extra []string, args ...string) *screen {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
+	return startCommand(t, extra, self, append([]string{"coderrr-pty"}, args...)...)
+}
+
+// startCommand does it for any program; args begin with its name.
+func startCommand(t *testing.T, extra []string, path string, args ...string) *screen {
+	t.Helper()
 	home := filepath.Join(t.TempDir(), "home")
 	require.NoError(t, os.Mkdir(home, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(home, "config.toml"), []byte("[provider]\nname = \"ollama\"\nmodel = \"m\"\n"), 0o600))
+	err := os.WriteFile(filepath.Join(home, "config.toml"), []byte("[provider]\nname = \"ollama\"\nmodel = \"m\"\n"), 0o600)
+	require.NoError(t, err)
 	s := &screen{t: t, home: home, ended: make(chan error, 1)}
-	s.cmd = &exec.Cmd{Path: self, Args: append([]string{"coderrr-pty"}, args...), Dir: t.TempDir()}
+	s.cmd = &exec.Cmd{Path: path, Args: args, Dir: t.TempDir()}
 	s.cmd.Env = append([]string{"CODERRR_HOME=" + home, "HOME=/nowhere", "TERM=xterm", "LANG=C.UTF-8", "PATH=" + os.Getenv("PATH")}, extra...)
 	s.master, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 24, Cols: 100})
 	require.NoError(t, err)
@@ -192,6 +199,53 @@ func TestT12Signals(t *testing.T) {
 	require.True(t, s.cooked())
 }
 
+// T12, R20: Ctrl-Z gives the shell its terminal back as it was, and fg goes on.
+func TestT12Suspend(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	link := filepath.Join(t.TempDir(), "coderrr-pty")
+	require.NoError(t, os.Symlink(self, link))
+	shell := func(args string) *screen {
+		return startCommand(t, nil, "/bin/sh", "sh", "-c", "set -m; "+link+args+"; echo STOPPED; stty -a; echo LISTED; fg")
+	}
+	sane := func(s *screen) {
+		s.expect("STOPPED")
+		s.expect("LISTED")
+		shown := s.shown()
+		state := shown[strings.LastIndex(shown, "STOPPED"):]
+		require.Regexp(t, `eol = <undef>`, state)
+		require.NotRegexp(t, `-(icanon|echo|isig|icrnl|opost)\b`, state)
+	}
+
+	s := shell(" run hang")
+	s.expect("hello from the model")
+	s.types("\x1a")
+	sane(s)
+	time.Sleep(300 * time.Millisecond) // the job is in front again
+	s.types("\x1b")
+	s.expect("Stopped.")
+	require.Equal(t, ExitInterrupted, s.code(), s.shown())
+
+	s = shell("")
+	s.expect("› ")
+	s.types("half")
+	s.expect("half")
+	s.types("\x1a")
+	sane(s)
+	s.expect("half") // the line is drawn again
+	s.types("\x15/quit\r")
+	require.Equal(t, ExitOK, s.code(), s.shown())
+	require.True(t, s.cooked())
+
+	s = shell(" run greet")
+	s.expect("/?] ")
+	s.types("\x1a")
+	sane(s)
+	s.types("y\n")
+	s.expect("Done")
+	require.Equal(t, ExitOK, s.code(), s.shown())
+}
+
 func TestTypedWhileItRuns(t *testing.T) {
 	s := start(t, nil, "run", "listen")
 	s.expect("hello from the model")
@@ -280,6 +334,12 @@ func TestREPLSession(t *testing.T) {
 	s.expect("/?] ")
 	s.types("y\n")
 	s.expect("after \"\"")
+	s.expect("› ")
+	s.types("phases\r")
+	s.expect("planning: nothing can be written, each write asked | openai/gpt | ")
+	s.expect("working on the approved plan, each write asked | openai/gpt | context 50% of 128k | cost unknown")
+	s.expect("/?] ")
+	s.types("n\n")
 	s.expect("› ")
 	s.types("hang\r")
 	s.expect("hello from the model")

@@ -116,7 +116,7 @@ func (p *repl) start(ctx context.Context, o SessionOptions) error {
 	o.Share = true
 	p.style = p.r.style(p.r.io.ErrTerminal, p.console.Width()) // it may be another size by now
 	watch := &watched{App: p.app, p: p}
-	fin, err := p.r.drive(run, watch, p.env, face{console: p.console, command: p.during, question: p.atQuestion, seen: p.see}, o)
+	fin, err := p.r.drive(run, watch, p.env, face{console: p.console, command: p.during, question: p.atQuestion, seen: p.see, status: p.statusLine}, o)
 	p.mu.Lock()
 	p.running = nil
 	chosen := p.chosen

@@ -81,13 +81,19 @@ func short(n int64) string {
 	}
 }
 
-// statusLine is shown above the prompt: mode, model, context, cost, sandbox.
+// statusLine is shown above the prompt and while a session runs: mode, model,
+// context, cost, sandbox.
 func (p *repl) statusLine() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	mode := "plan first"
-	if p.auto {
+	switch {
+	case p.auto:
 		mode = "AUTO: plans are approved without asking"
+	case p.running != nil && p.seen.phase == event.Planning:
+		mode = "planning: nothing can be written"
+	case p.running != nil && p.seen.phase == event.Execute:
+		mode = "working on the approved plan"
 	}
 	if p.confirm {
 		mode += ", each write asked"

@@ -214,11 +214,13 @@ type face struct {
 	question func(ctx context.Context, kind ask.Kind, line string) (typed string, handled bool)
 	// seen gets each event before it is printed.
 	seen func(event.Event)
+	// status is the line that says what is in force; nil shows none.
+	status func() string
 }
 
 // drive runs a session, prints its log and lets the person answer.
 func (r *runner) drive(ctx context.Context, app App, env Env, f face, o SessionOptions) (fin event.SessionFinished, err error) {
-	printer := r.printer(env, f.console, o)
+	printer := r.printer(env, f, o)
 	if f.console != nil {
 		prompter := r.prompter(f.console, printer)
 		prompter.Slash, o.Asker = f.question, prompter
@@ -317,7 +319,8 @@ func (r *runner) follow(ctx context.Context, s Session, printed int64, take func
 	return res.fin, errors.Join(res.err, failed)
 }
 
-func (r *runner) printer(env Env, console *term.Console, o SessionOptions) *term.Printer {
+func (r *runner) printer(env Env, f face, o SessionOptions) *term.Printer {
+	console := f.console
 	width := 0
 	var columns func() int
 	if console != nil {
@@ -336,7 +339,7 @@ func (r *runner) printer(env Env, console *term.Console, o SessionOptions) *term
 		by = ask.ByTerminal
 	}
 	return term.NewPrinter(term.Options{
-		Out: r.io.Out, Progress: r.io.Err, OutPiped: !r.io.OutTerminal, Style: style, Columns: columns, Level: level, Talk: o.Ask, By: by,
+		Out: r.io.Out, Progress: r.io.Err, OutPiped: !r.io.OutTerminal, Style: style, Columns: columns, Level: level, Talk: o.Ask, By: by, Status: f.status,
 		Stream: env.Config.UI.Stream, Usage: env.Config.UI.ShowUsage && !r.flags.quiet,
 	})
 }

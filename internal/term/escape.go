@@ -12,6 +12,9 @@ import (
 // errEscape: Esc alone was typed in place of a line.
 var errEscape = errors.New("esc was typed")
 
+// ctrlZ is what the key sends.
+const ctrlZ = 0x1a
+
 // OnEscape lets Esc call fn while Listen reads. It is not for a dumb terminal, and
 // must be called before Listen.
 func (c *Console) OnEscape(fn func()) {
@@ -33,6 +36,13 @@ func (c *Console) heard(ctx context.Context) (string, error) {
 	}
 	defer c.control(back)
 	for {
+		if n := len(c.buf); n > 0 && c.buf[n-1] == ctrlZ {
+			c.buf = c.buf[:n-1]
+			c.control(back)
+			suspend()
+			c.control(func(fd int) { escEnds(fd) })
+			continue
+		}
 		if n := len(c.buf); n > 0 && c.buf[n-1] == 0x1b && bytes.IndexByte(c.buf, '\n') < 0 {
 			if c.sequence(ctx) {
 				c.buf = nil

@@ -7,4 +7,6 @@ import "golang.org/x/sys/unix"
 const (
 	getMode = unix.TIOCGETA
 	setMode = unix.TIOCSETA
+
+	vdisable = 0xff // a control character that does nothing
 )

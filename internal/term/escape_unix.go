@@ -5,9 +5,13 @@ package term
 import "golang.org/x/sys/unix"
 
 // escEnds makes Esc end a line as Enter does, so that it is read at once while the
-// terminal goes on to edit lines itself (termios VEOL). back undoes it.
+// terminal goes on to edit lines itself (termios VEOL), and Ctrl-Z too, in place of
+// stopping us while the terminal is like this. back undoes it.
 func escEnds(fd int) (back func(fd int), ok bool) {
-	return change(fd, func(t *unix.Termios) { t.Cc[unix.VEOL] = 0x1b })
+	return change(fd, func(t *unix.Termios) {
+		t.Cc[unix.VEOL], t.Cc[unix.VEOL2] = 0x1b, ctrlZ
+		t.Cc[unix.VSUSP] = vdisable
+	})
 }
 
 // unbuffer hands over what is typed without waiting for the line's end.

@@ -33,6 +33,18 @@ func (p *Printer) phase(d event.PhaseChanged) {
 	}
 	s := p.o.Style
 	p.line("\n" + s.bold(s.sign("── ", "-- ")+title+s.sign(" ──", " --")) + "\n")
+	p.inForce()
+}
+
+// statusTurns is how many turns pass before what is in force is said again.
+const statusTurns = 10
+
+func (p *Printer) inForce() {
+	if p.o.Status == nil {
+		return
+	}
+	s := p.o.Style
+	p.line(s.dim(s.cut(OneLine(p.o.Status()), s.width()-1)) + "\n")
 }
 
 func (p *Printer) planReady(d event.PlanReady) {

@@ -41,6 +41,9 @@ type Options struct {
 	Stream bool
 	// Usage adds tokens and cost to the result.
 	Usage bool
+	// Status says in a line what is in force; it is printed when a phase begins and
+	// every statusTurns turns. nil prints none.
+	Status func() string
 	// By is how a person who sits here answers: they saw what they typed, so only
 	// others' answers are told.
 	By ask.By
@@ -208,6 +211,10 @@ func (p *Printer) printRun(e event.Event) {
 		p.started(d)
 	case event.PhaseChanged:
 		p.phase(d)
+	case event.TurnStarted:
+		if d.Turn%statusTurns == 0 {
+			p.inForce()
+		}
 	case event.UserMessage:
 		p.line(p.o.Style.bold(p.o.Style.sign("› ", "> ")) + strings.TrimLeft(p.o.Style.wrapped(d.Text, "  "), " "))
 	case event.PlanReady:

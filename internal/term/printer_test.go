@@ -308,3 +308,23 @@ func TestColumns(t *testing.T) {
 	require.Equal(t, "日…", Style{Unicode: true}.cut("日本語", 4))
 	require.Equal(t, "ab...", Style{}.cut("abcdefgh", 5))
 }
+
+// What is in force is said in one line, when a phase begins and now and then.
+func TestStatusWhileItRuns(t *testing.T) {
+	events := []event.Payload{event.PhaseChanged{Phase: event.Planning}}
+	for turn := range 25 {
+		events = append(events, event.TurnStarted{Turn: turn + 1})
+	}
+	events = append(events, event.PhaseChanged{Phase: event.Execute}, event.PhaseChanged{Phase: event.Finished})
+	said := 0
+	got := print(t, Options{Style: Style{Wrap: true, Width: 40}, Status: func() string {
+		said++
+		return "working | ollama/m\x1b[2J\n | context 12% of 128k | $0.0123 | sandbox confined"
+	}}, events...)
+	require.Equal(t, 4, said)
+	require.Equal(t, 4, strings.Count(got, "working | ollama/m"))
+	require.NotContains(t, got, "\x1b")
+	for l := range strings.SplitSeq(got, "\n") {
+		require.LessOrEqual(t, columns(l), 40, "%q", l)
+	}
+}

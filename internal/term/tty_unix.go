@@ -6,7 +6,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
+
+// stopDelay is how long a stop may take to happen: until then this job runs on, and
+// must not touch the terminal.
+const stopDelay = 30 * time.Millisecond
 
 // ttyName is the controlling terminal, also when standard input is a pipe.
 const ttyName = "/dev/tty"
@@ -20,4 +25,7 @@ func watchSize() (resized <-chan os.Signal, stop func()) {
 
 // suspend stops this job, as Ctrl-Z does where the terminal sees to it, until it
 // is brought back.
-func suspend() { _ = syscall.Kill(0, syscall.SIGTSTP) } // one that cannot be sent changes nothing
+func suspend() {
+	_ = syscall.Kill(0, syscall.SIGTSTP) // one that cannot be sent changes nothing
+	time.Sleep(stopDelay)
+}
