@@ -171,6 +171,9 @@ func (s *server) requested(m incoming) {
 	}
 	result, err := s.handle(m)
 	s.wire.reply(m.ID, result, err)
+	if opened, ok := result.(sessionResponse); ok && err == nil {
+		opened.talk.update(commandsUpdate{"available_commands_update", commands()})
+	}
 }
 
 func (s *server) handle(m incoming) (any, error) {
@@ -234,7 +237,7 @@ func (s *server) newTalk(raw json.RawMessage) (any, error) {
 	s.mu.Lock()
 	s.talks[t.id] = t
 	s.mu.Unlock()
-	return sessionResponse{SessionID: t.id, Modes: modes(modePlan)}, nil
+	return sessionResponse{SessionID: t.id, Modes: modes(modePlan), talk: t}, nil
 }
 
 // list answers session/list: the conversations of one folder. Without a folder there
@@ -300,7 +303,7 @@ func (s *server) loadTalk(raw json.RawMessage, shown bool) (any, error) {
 	s.mu.Lock()
 	s.talks[t.id] = t
 	s.mu.Unlock()
-	return sessionResponse{Modes: modes(modePlan)}, nil
+	return sessionResponse{Modes: modes(modePlan), talk: t}, nil
 }
 
 func (s *server) closeTalk(raw json.RawMessage) (any, error) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -235,7 +236,7 @@ func TestLoad(t *testing.T) {
 	e.forget()
 	_, fail = e.call("session/resume", m{"sessionId": id, "cwd": e.ws})
 	require.Nil(t, fail)
-	require.Empty(t, e.updates, "a resume shows nothing")
+	require.Empty(t, e.said("user_message_chunk")+e.said("agent_message_chunk"), "a resume shows nothing")
 }
 
 // TestC21LoadForeign: a log that came with the folder is not a session to go on with.
@@ -341,4 +342,36 @@ func TestWriteByEditor(t *testing.T) {
 		require.Nil(t, shown["oldText"])
 		e.close()
 	}
+}
+
+// TestCommands: what an editor may offer with a slash. /ask plans nothing whatever the
+// mode, /init is a request as any other, and a word that is no command is a request.
+func TestCommands(t *testing.T) {
+	e := newEditor(t, llmtest.Use("create_spec", m{"title": "x"}), llmtest.Say("It is a test."), llmtest.Say("Drafted."), llmtest.Say("Hm."))
+	id := e.begin()
+	require.Eventually(t, func() bool { return len(e.seen("available_commands_update")) == 1 }, 10*time.Second, time.Millisecond)
+	offered := e.seen("available_commands_update")[0]
+	valid(t, "AvailableCommandsUpdate", offered)
+	var names []string
+	for _, c := range offered["availableCommands"].([]any) {
+		names = append(names, c.(m)["name"].(string))
+	}
+	require.Equal(t, []string{"ask", "init"}, names)
+
+	_, fail := e.prompt(id, "/ask")
+	require.EqualValues(t, -32602, fail["code"])
+	_, fail = e.prompt(id, "/ask what is this?")
+	require.Nil(t, fail)
+	require.Contains(t, e.said("agent_message_chunk"), "It is a test.")
+	require.NoDirExists(t, filepath.Join(e.ws, ".coderrr", "specs"), "nothing is planned")
+	_, fail = e.call("session/set_mode", m{"sessionId": id, "modeId": "ask"})
+	require.Nil(t, fail)
+	for _, words := range []string{"/init", "/execute"} {
+		_, fail = e.prompt(id, words)
+		require.Nil(t, fail)
+	}
+	sent := e.model.Requests()
+	require.Contains(t, string(sent[len(sent)-2].Body), "AGENTS.md at the root")
+	require.Contains(t, string(sent[len(sent)-1].Body), "/execute")
+	require.Empty(t, e.asked)
 }

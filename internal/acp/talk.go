@@ -177,9 +177,13 @@ func (t *talk) answer(ctx context.Context, prompt []contentBlock) (any, error) {
 // the prompt.
 func (t *talk) begin(ctx context.Context, request string) (*running, error) {
 	t.mu.Lock()
-	o := Start{Request: request, Continues: t.last, ReadOnly: t.mode == modeAsk}
-	first := t.last == ""
+	o := Start{Continues: t.last}
+	mode, first := t.mode, t.last == ""
 	t.mu.Unlock()
+	var err error
+	if o.Request, o.ReadOnly, err = command(request, mode == modeAsk); err != nil {
+		return nil, err
+	}
 	if first {
 		o.ID = t.id
 	}

@@ -67,6 +67,8 @@ type sessionModeState struct {
 type sessionResponse struct {
 	SessionID string            `json:"sessionId,omitempty"` // session/new only
 	Modes     *sessionModeState `json:"modes,omitempty"`
+
+	talk *talk // that was opened
 }
 
 type listResponse struct {
@@ -168,6 +170,22 @@ type planEntry struct {
 	Content  string `json:"content"`
 	Priority string `json:"priority"`
 	Status   string `json:"status"`
+}
+
+// commandsUpdate is an available_commands_update.
+type commandsUpdate struct {
+	SessionUpdate     string             `json:"sessionUpdate"`
+	AvailableCommands []availableCommand `json:"availableCommands"`
+}
+
+type availableCommand struct {
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	Input       *commandInput `json:"input,omitempty"`
+}
+
+type commandInput struct {
+	Hint string `json:"hint"`
 }
 
 type modeUpdate struct {

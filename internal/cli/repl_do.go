@@ -7,13 +7,9 @@ import (
 	"strings"
 
 	"github.com/coderrr/coderrr/internal/event"
+	"github.com/coderrr/coderrr/internal/slash"
 	"github.com/coderrr/coderrr/internal/term"
 )
-
-// initRequest is what /init asks for; it is planned and approved as any request.
-const initRequest = "Write an AGENTS.md at the root of this project for coding agents, or improve the one that is there: " +
-	"how to build, test and lint it with the commands that really exist here, how the code is laid out, and the conventions that a reader cannot guess. " +
-	"Look at the project first and state nothing that you did not find. Keep it under 150 lines."
 
 // inherits is an App that takes over what the one before it shares with a browser.
 type inherits interface{ Inherit(before App) }
@@ -159,7 +155,7 @@ func (p *repl) setAuto(_ context.Context, args string) error {
 	return nil
 }
 
-func (p *repl) draft(ctx context.Context, _ string) error { return p.request(ctx, initRequest) }
+func (p *repl) draft(ctx context.Context, _ string) error { return p.request(ctx, slash.InitRequest) }
 
 // resumeSession goes on where a session stopped, with its plan and its approval.
 func (p *repl) resumeSession(ctx context.Context, args string) error {
