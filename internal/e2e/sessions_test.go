@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -81,4 +82,40 @@ func TestSessionsAreFoundNamedAndFollowed(t *testing.T) {
 	require.NoError(t, log.Close())
 	p.waitStatus("Done")
 	require.Equal(t, 1, strings.Count(p.the("region", "Conversation").text(), "I am still here."))
+}
+
+// TestReadingIsOneLine: six files read in a row are one line that opens; a call that
+// failed is seen without opening it.
+func TestReadingIsOneLine(t *testing.T) {
+	s := newServer(t)
+	st := newStored(t, s, "Look around")
+	call := func(id, name, class, input string, ok bool) {
+		st.add("tool.started", map[string]any{"id": id, "name": name, "class": class, "input": json.RawMessage(input)})
+		st.add("tool.finished", map[string]any{"id": id, "name": name, "ok": ok, "display": "display of " + id, "content": "content"})
+	}
+	for i := range 6 {
+		call(fmt.Sprintf("r%d", i), "read_file", "read", fmt.Sprintf(`{"path":"file%d.go"}`, i), true)
+	}
+	call("g", "grep", "read", `{"pattern":"x"}`, true)
+	call("bad", "read_file", "read", `{"path":"missing.go"}`, false)
+	call("w", "write_file", "write", `{"path":"file1.go"}`, true)
+	call("alone", "read_file", "read", `{"path":"alone.go"}`, true)
+	st.save()
+	s.start()
+	p := newTab(t, s.origin)
+	p.open(s.url)
+	p.the("region", "Sessions").the("button", "Look around").wait().click()
+	p.waitStatus("Done")
+	talk := p.the("region", "Conversation")
+	line := talk.the("button", "Read 7 files, ran 1 search").wait()
+	require.False(t, talk.the("article", "read_file file3.go").here())
+	require.True(t, talk.the("article", "read_file missing.go").here(), "what failed is not hidden")
+	require.True(t, talk.the("article", "read_file alone.go").here(), "one alone is no run")
+	require.True(t, talk.the("article", "write_file file1.go").here())
+	p.inspect("runs")
+	line.click()
+	talk.the("article", "read_file file3.go").wait()
+	p.inspect("runs-open")
+	line.click()
+	p.wait("the line to close", func() bool { return !talk.the("article", "read_file file3.go").here() })
 }

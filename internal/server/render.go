@@ -57,6 +57,11 @@ func (h *hub) whole() []patch {
 	for id, s := range h.streams {
 		h.sent[id] = len(s.Frozen())
 	}
+	for _, it := range h.state.Items {
+		if it.Run == it.ID {
+			h.sent[web.RunID(it.Run)] = 1
+		}
+	}
 	return out
 }
 
@@ -66,7 +71,7 @@ func (h *hub) render() []patch {
 	stale := h.stale
 	for _, id := range stale.items {
 		if it := h.state.Item(id); it != nil {
-			out = append(out, patch{ID: id, In: "items", HTML: draw(web.Item(h.page, it))})
+			out = append(out, h.item(it)...)
 			if s := h.streams[id]; s != nil {
 				h.sent[id] = len(s.Frozen())
 			} else {
@@ -117,19 +122,37 @@ func (h *hub) rest(parts view.Part) []patch {
 	return out
 }
 
+// item is the patches for one entry of the conversation. The calls of a run of
+// reading are in a place of their own, with a line that counts them.
+func (h *hub) item(it *view.Item) []patch {
+	html := draw(web.Item(h.page, it))
+	if it.Run == "" {
+		return []patch{{ID: it.ID, In: "items", HTML: html}}
+	}
+	run, id := h.state.Run(it.Run), web.RunID(it.Run)
+	if h.sent[id] == 0 {
+		h.sent[id] = 1
+		return []patch{{ID: id, In: "items", HTML: draw(web.Run(h.page, run))}}
+	}
+	return []patch{
+		{ID: it.ID, In: id + "-in", HTML: html},
+		{ID: id + "-head", HTML: draw(web.RunHead(run))},
+	}
+}
+
 // grown is the patches for a text or an output that got longer: only its open end
 // and what was frozen since.
 func (h *hub) grown(it *view.Item) []patch {
 	if it.Kind == view.Call {
 		if h.sent[it.ID] == 0 { // the card has no place for output yet
 			h.sent[it.ID] = 1
-			return []patch{{ID: it.ID, In: "items", HTML: draw(web.Item(h.page, it))}}
+			return h.item(it)
 		}
 		return []patch{{ID: it.ID + "-out", HTML: draw(web.Output(it))}}
 	}
 	s := h.streams[it.ID]
 	if it.Kind != view.Text || s == nil {
-		return []patch{{ID: it.ID, In: "items", HTML: draw(web.Item(h.page, it))}}
+		return h.item(it)
 	}
 	var out []patch
 	frozen := s.Frozen()

@@ -21,8 +21,15 @@ func (s *State) toolStarted(e event.Event, p event.ToolStarted, t *Touched) {
 	if cur := s.Current(); cur != nil {
 		tool.Task = cur.ID
 	}
+	before := len(s.Items) - 1
 	it := s.add(e, Call, t)
 	it.Tool = tool
+	if tool.Class == "read" {
+		it.Run = it.ID
+		if before >= 0 && s.Items[before].Run != "" {
+			it.Run = s.Items[before].Run
+		}
+	}
 	if s.open == nil {
 		s.open = map[string]*Item{}
 	}

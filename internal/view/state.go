@@ -86,6 +86,9 @@ type Item struct {
 	Body  string // text of users, text, thinking and notes; grows while not Done
 	Tool  *Tool
 	Ask   *Question
+	// Run is the id of the first of the reading calls that this one follows without
+	// anything between, its own when it is the first; "" for all else.
+	Run string
 }
 
 // Tool is one call.
@@ -226,6 +229,17 @@ func (s *State) Item(id string) *Item {
 		}
 	}
 	return nil
+}
+
+// Run returns the items of a run of reading calls.
+func (s *State) Run(id string) []*Item {
+	var out []*Item
+	for _, it := range s.Items {
+		if it.Run == id && id != "" {
+			out = append(out, it)
+		}
+	}
+	return out
 }
 
 // File returns what happened to path, or nil.

@@ -5,6 +5,7 @@ import { Plan } from "./plan.js";
 import { Review } from "./review.js";
 import { Changes } from "./changes.js";
 import { parse } from "./patch.js";
+import { runs } from "./runs.js";
 import { keys } from "./keys.js";
 import { Complete, past } from "./complete.js";
 import { run } from "./commands.js";
@@ -34,6 +35,7 @@ const net = new Net({
     view.chosen = "";
     plan.reset();
     review.reset();
+    runs.reset();
     log.pinned = true;
     $("alerts").replaceChildren();
     for (const id of ["items", "plan", "review"]) $(id).replaceChildren();
@@ -70,6 +72,7 @@ function changed(snapshot) {
   plan.restore();
   review.restore();
   changes.restore();
+  runs.restore();
   find(ui);
   theme.show();
   mod();
@@ -225,6 +228,7 @@ const acts = {
     if (!el) return;
     if (narrow()) ui.show("chat");
     body.removeAttribute("data-rail");
+    runs.show(el);
     el.querySelector("details").open = true;
     log.pinned = false;
     el.scrollIntoView({ block: "center" });
@@ -233,6 +237,7 @@ const acts = {
   },
   file: (b) => review.file(b.dataset.file),
   layout: (b) => review.layout(b.dataset.layout),
+  run: (b) => runs.toggle(b),
   keep: (b) => changes.keep(b),
   "undo-hunk": (b) => changes.undo(b),
   lines: (b) => changes.lines(b),
