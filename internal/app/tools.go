@@ -18,13 +18,13 @@ import (
 
 // tools adds what reads and changes the workspace, and what acts on the session.
 func (a *App) tools(o *session.Options, servers servers, t *trust) {
-	seen := &workspace.Seen{}
+	seen, network := &workspace.Seen{}, &sys.Network{}
 	files := fstools.Options{Root: o.Root, Seen: seen, History: o.History}
 	o.Files = fstools.NewCommitter(files)
 	o.Sources = func(s *session.Session) []tools.Source {
 		all := guided(search.Tools(o.Root, seen), guidance.NewNested(o.Root), t)
 		all = append(all, fstools.Tools(files)...)
-		all = append(all, sys.Tools(a.system(s, o, t))...)
+		all = append(all, sys.Tools(a.system(s, o, t, network))...)
 		if servers.manager == nil {
 			return []tools.Source{all}
 		}
@@ -34,9 +34,9 @@ func (a *App) tools(o *session.Options, servers servers, t *trust) {
 }
 
 // system is what the SYSTEM tools act on.
-func (a *App) system(s *session.Session, o *session.Options, t *trust) sys.Deps {
+func (a *App) system(s *session.Session, o *session.Options, t *trust, network *sys.Network) sys.Deps {
 	d := sys.Deps{
-		Specs: s, Tasks: s, Sandbox: o.Sandbox, Asker: s.Asker(), Ran: s.Ran, Refused: s.Refuse,
+		Specs: s, Tasks: s, Sandbox: o.Sandbox, Asker: s.Asker(), Ran: s.Ran, Refused: s.Refuse, Network: network,
 		Loaded: func(k skills.Skill) {
 			o.Log.Append(event.ContextChanged{What: "skill", Name: k.Name, Detail: k.URL})
 		},

@@ -37,7 +37,7 @@ func (d Deps) runInSandbox() tools.Tool {
 			}
 			limit, note := d.limit(in.Timeout)
 			call := tools.CallOf(ctx)
-			res, err := d.Sandbox.Run(ctx, sandbox.Command{Line: line, Timeout: limit, Refresh: in.Refresh == nil || *in.Refresh, Output: call.Output})
+			res, online, err := d.run(ctx, call, sandbox.Command{Line: line, Timeout: limit, Refresh: in.Refresh == nil || *in.Refresh, Output: call.Output})
 			if err != nil {
 				return notStarted(ctx, line, err), nil
 			}
@@ -46,7 +46,7 @@ func (d Deps) runInSandbox() tools.Tool {
 				Command: line, ExitCode: res.ExitCode, LogSHA256: res.LogSHA256,
 				Tier: tier, DurationMS: res.Duration.Milliseconds(), Call: call.ID,
 			})
-			return tools.Result{Content: note + report(res, tier), Display: display(line, res), IsError: res.ExitCode != 0}, nil
+			return tools.Result{Content: note + online + report(res, tier), Display: display(line, res), IsError: res.ExitCode != 0}, nil
 		})
 }
 

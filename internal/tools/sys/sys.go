@@ -48,6 +48,9 @@ type Deps struct {
 	Tasks   Tasks
 	Sandbox sandbox.Sandbox
 	Asker   ask.Asker
+	// Network remembers a person's word on the network for the session; nil is one
+	// that lasts as long as these tools.
+	Network *Network
 	// Skills may be nil: then there is no registry.
 	Skills Skills
 	// Ran is told of each command that was run, for evidence. Tree is left to the
@@ -66,6 +69,9 @@ type Deps struct {
 func Tools(d Deps) []tools.Tool {
 	if d.Specs == nil || d.Tasks == nil || d.Sandbox == nil || d.Asker == nil {
 		panic("sys: Specs, Tasks, Sandbox and Asker are required")
+	}
+	if d.Network == nil {
+		d.Network = &Network{}
 	}
 	if d.Ran == nil {
 		d.Ran = func(context.Context, event.Evidence) {}
