@@ -18,6 +18,9 @@ var version string
 
 func main() {
 	confined.Init() // a run as the sandbox's helper ends here
+	if err := confined.Harden(); err != nil {
+		fmt.Fprintln(os.Stderr, "warning:", err)
+	}
 	s, err := cli.System(keys)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)

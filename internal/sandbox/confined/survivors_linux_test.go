@@ -152,6 +152,10 @@ const agentEnv = "CODERRR_TEST_AGENT"
 
 func agent(dir string) {
 	exe, _ := os.Executable()
+	if err := confined.Harden(); err != nil { // as main does
+		fmt.Println("FAILED", err)
+		return
+	}
 	if kind := os.Getenv("CODERRR_TEST_KIND"); kind != "" {
 		n, _ := strconv.Atoi(kind)
 		s, err := openCopyAt(filepath.Join(dir, "ws"), dir, exe, confined.Kind(n))
@@ -194,6 +198,7 @@ func TestS22KillNineOfCoderrr(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "go\n", line)
 	require.NotEmpty(t, survivors(mark))
+	requireClosed(t, cmd.Process.Pid)
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	requireNone(t, mark)
@@ -207,4 +212,17 @@ func TestS22KillNineOfCoderrr(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 2, "the lock and the directory of the one that lives")
 	passes(t, s, "true")
+}
+
+// S03: another process of the same user reads neither a hardened Coderrr's
+// environment nor its memory. Root may read everybody's.
+func requireClosed(t *testing.T, pid int) {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		return
+	}
+	for _, name := range []string{"environ", "mem"} {
+		_, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+		require.ErrorIs(t, err, os.ErrPermission, name)
+	}
 }
