@@ -58,6 +58,11 @@ screenshots: build ## pictures of the browser UI into artifacts/, those of the d
 	mkdir -p docs/images
 	cd artifacts && cp plan.png write.png done.png ../docs/images/
 
+.PHONY: recording
+recording: build ## the demo in a terminal, as docs/images/demo.svg and demo.cast
+	CODERRR_BIN=$(CURDIR)/$(BIN) CODERRR_RECORDING=$(CURDIR)/docs/images \
+		$(GO) test -vet=off -tags recording -count=1 -run TestRecording ./internal/cli
+
 .PHONY: conformance
 conformance: ## the official MCP conformance suite (from npm) against our client
 	@GO='$(GO)' scripts/conformance
