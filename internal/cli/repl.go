@@ -79,14 +79,24 @@ func (r *runner) interactive(cmd *cobra.Command) error {
 
 func (p *repl) welcome() {
 	p.out(p.style.Bold("Coderrr") + " " + term.OneLine(p.r.version) + ", " + term.OneLine(p.modelName()))
-	p.out(p.style.Dim(term.OneLine(p.env.Dir) + ". /help lists the commands; Esc or Ctrl-C stops a run, Ctrl-D leaves."))
+	if p.modelName() == noModel {
+		p.out(p.style.Text("`coderrr config` chooses one; `coderrr --demo` shows how it works without.", ""))
+	}
+	for line := range strings.Lines(p.style.Text(term.OneLine(p.env.Dir)+". /help lists the commands; Esc or Ctrl-C stops a run, Ctrl-D leaves.", "")) {
+		p.out(p.style.Dim(strings.TrimRight(line, "\n")))
+	}
 }
 
+const noModel = "no model is configured"
+
 func (p *repl) modelName() string {
+	if p.r.flags.demo {
+		return "demo model: replays a recorded session"
+	}
 	if m, err := p.env.Config.Resolve("", p.env.Getenv); err == nil {
 		return m.String()
 	}
-	return "no model is configured: `coderrr config` chooses one, `coderrr ui --demo` shows how it works without"
+	return noModel
 }
 
 // request runs one request, or a command of the person's own: !COMMAND goes into

@@ -99,10 +99,13 @@ func (p *repl) statusLine() string {
 		mode += ", each write asked"
 	}
 	parts := []string{mode}
-	if m, err := p.env.Config.Resolve("", p.env.Getenv); err == nil {
-		parts = append(parts, m.String())
-	} else {
+	switch m, err := p.env.Config.Resolve("", p.env.Getenv); {
+	case p.r.flags.demo:
+		parts = append(parts, "demo model")
+	case err != nil:
 		parts = append(parts, "no model")
+	default:
+		parts = append(parts, m.String())
 	}
 	if text := p.seen.filled(); text != "" {
 		parts = append(parts, text)
