@@ -130,7 +130,7 @@ var only = []restriction{
 	{"expvar", nil, "registers itself on a shared mux"},
 	{"C", nil, "the binary is built without cgo"},
 	{"plugin", nil, "no code is loaded at run time"},
-	{"unsafe", []string{"internal/sandbox/confined", "internal/sandbox/fence", "internal/sandbox/sandboxtest"}, "only for system calls that have no wrapper"},
+	{"unsafe", []string{"internal/sandbox/confined", "internal/sandbox/fence", "internal/sandbox/sandboxtest", "internal/workspace"}, "only for system calls that have no wrapper"},
 
 	{module + "/internal/browser", []string{"internal/cli/...", "internal/app", "internal/mcp/login"}, "a page opens only because a person asked for it"},
 	{module + "/internal/mcp/login", []string{"internal/cli/...", "internal/mcp/conformance"}, "the interactive login must not start in the middle of a run"},

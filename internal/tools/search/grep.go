@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -17,6 +16,9 @@ const (
 	defaultResults = 100
 	maxResults     = 1000
 	maxNamed       = 5 // files named in a note
+	// minCounted: a search counts at least so many lines, and ten times those it
+	// shows, before it leaves out the rest.
+	minCounted = 1000
 )
 
 type grepArgs struct {
@@ -36,6 +38,7 @@ type hit struct {
 // found is what a search adds up to.
 type found struct {
 	out     strings.Builder
+	room    int // bytes of out
 	shown   int
 	total   int
 	files   int
@@ -44,6 +47,7 @@ type found struct {
 	long    int
 	nul     int
 	hidden  int
+	stopped bool // enough was found before all was searched
 	secrets []string
 	failed  []string
 }
@@ -77,7 +81,7 @@ func (t *toolbox) grep(ctx context.Context, in grepArgs) (tools.Result, error) {
 	case info.Kind == workspace.KindDir:
 		res, err = t.grepFolder(ctx, in, rel, m, globs)
 	case secret(flags):
-		res = &found{secrets: []string{rel}}
+		res = &found{room: maxOutput, secrets: []string{rel}}
 	default:
 		res, err = t.grepFile(ctx, in, m)
 	}
@@ -94,44 +98,46 @@ func (t *toolbox) grepFile(ctx context.Context, in grepArgs, m *matcher) (*found
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	r, err := m.scan(ctx, f, info.Size, in.MaxResults, make([]byte, maxSearched))
+	r, err := m.seeker().scan(ctx, f, info.Size, in.MaxResults)
 	if err != nil {
 		return nil, err
 	}
-	res := &found{looked: 1}
+	res := &found{room: maxOutput, looked: 1}
 	res.add(info.Path, r, in.MaxResults)
 	return res, nil
 }
 
-// grepFolder searches what a walk finds: opened in order by the walk, scanned by
-// a few workers, added up in order again.
+// grepFolder searches what a scan finds: named in order by the scan, searched by a
+// few workers, added up in order again.
 func (t *toolbox) grepFolder(ctx context.Context, in grepArgs, base string, m *matcher, globs globs) (*found, error) {
-	res := &found{}
-	var secrets, failed []string // the pool adds to res at the same time
-	pool := newPool(ctx, m, in.MaxResults, res)
-	err := t.root.Walk(ctx, in.Path, workspace.WalkOptions{}, func(e workspace.Entry) error {
-		if e.Kind != workspace.KindFile || !globs.match(e.Path, base) {
+	res := &found{room: maxOutput}
+	var secrets []string // the pool adds to res at the same time
+	pool := newPool(ctx, m, in.MaxResults, max(minCounted, 10*in.MaxResults), res)
+	err := t.root.Scan(ctx, in.Path, func(f workspace.Scanned) error {
+		switch {
+		case pool.full.Load():
+			f.Done()
+			return fs.SkipAll
+		case !globs.match(f.Path, base):
+			f.Done()
 			return nil
 		}
-		flags, err := policy.CheckRead(e.Path)
-		if err != nil {
-			return nil // never searched, as it is never read
+		flags, err := policy.CheckRead(f.Path)
+		switch {
+		case err != nil: // never searched, as it is never read
+			f.Done()
+		case secret(flags):
+			secrets = append(secrets, f.Path)
+			f.Done()
+		default:
+			pool.put(f)
 		}
-		if secret(flags) {
-			secrets = append(secrets, e.Path)
-			return nil
-		}
-		f, info, err := e.Open()
-		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				failed = append(failed, e.Path)
-			}
-			return nil
-		}
-		return pool.put(ctx, f, info)
+		return nil
 	})
 	pool.wait()
-	res.secrets, res.failed = secrets, append(failed, res.failed...)
+	if !res.stopped { // else how far the scan came is chance
+		res.secrets = secrets
+	}
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -165,7 +171,7 @@ func (f *found) add(path string, r scanned, limit int) {
 	name := workspace.Quote(path)
 	for _, h := range r.hits {
 		text, hidden := inert.Visible(h.text)
-		if f.shown == limit || f.out.Len()+len(name)+len(text) > maxOutput {
+		if f.shown == limit || f.out.Len()+len(name)+len(text) > f.room {
 			return
 		}
 		fmt.Fprintf(&f.out, "%s:%d: %s\n", name, h.n, text)
@@ -184,6 +190,9 @@ func (f *found) result(in grepArgs) tools.Result {
 		note("no match: no file was searched; check path and glob, ignored files are left out")
 	case f.total == 0:
 		note("no match in %s", plural(f.looked, "file", "files"))
+	case f.stopped:
+		note("%d shown of more than %s, in the first %s; the rest was not searched: narrow the pattern, path or glob",
+			f.shown, plural(f.total, "matching line", "matching lines"), plural(f.files, "file", "files"))
 	case f.shown < f.total:
 		note("%d of %s shown, in %s; narrow the pattern, path or glob, or raise max_results",
 			f.shown, plural(f.total, "matching line", "matching lines"), plural(f.files, "file", "files"))

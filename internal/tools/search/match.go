@@ -1,14 +1,10 @@
 package search
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"regexp/syntax"
-	"strings"
 
 	"github.com/coderrr/coderrr/internal/tools"
 )
@@ -20,12 +16,13 @@ const (
 	lead        = 120 // of those, at most before the match
 )
 
-// matcher finds lines. Safe for concurrent use.
+// matcher says which lines match. Safe for concurrent use.
 type matcher struct {
-	re *regexp.Regexp
-	// literal must be in a line that matches; it is much quicker to look for.
-	literal []byte
-	// whole: the literal is all of the pattern.
+	re   *regexp.Regexp
+	prog *syntax.Prog
+	// needles: a line that matches holds one of them. None: every line is judged.
+	needles []needle
+	// whole: a line that holds a needle matches.
 	whole bool
 }
 
@@ -47,12 +44,24 @@ func newMatcher(pattern string, ignoreCase bool) (*matcher, error) {
 	if err != nil {
 		return nil, badPattern(err)
 	}
-	m := &matcher{re: re}
-	if need := required(tree); !strings.Contains(need, "\n") { // a line holds none
-		m.literal = []byte(need)
-		m.whole = tree.Op == syntax.OpLiteral && need != ""
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, badPattern(err)
 	}
+	m := &matcher{re: re, prog: prog, needles: required(tree)}
+	for _, n := range m.needles {
+		if n.weak() && !isWhole(tree, m.needles) {
+			m.needles = nil
+			break
+		}
+	}
+	m.whole = isWhole(tree, m.needles)
 	return m, nil
+}
+
+// isWhole: the pattern is a literal, and all of it is looked for.
+func isWhole(tree *syntax.Regexp, needles []needle) bool {
+	return tree.Op == syntax.OpLiteral && len(needles) == 1 && len(needles[0].text) == len(string(tree.Rune))
 }
 
 // badPattern says what RE2 cannot do, because models write for other engines.
@@ -76,31 +85,6 @@ func badPattern(err error) error {
 	return tools.Explain(fmt.Sprintf("the pattern is not valid: %s: %q; %s.", bad.Code, bad.Expr, hint))
 }
 
-// required is the longest text that every match holds, "" if there is none.
-func required(t *syntax.Regexp) string {
-	switch t.Op {
-	case syntax.OpLiteral:
-		if t.Flags&syntax.FoldCase == 0 {
-			return string(t.Rune)
-		}
-	case syntax.OpCapture, syntax.OpPlus:
-		return required(t.Sub[0])
-	case syntax.OpRepeat:
-		if t.Min > 0 {
-			return required(t.Sub[0])
-		}
-	case syntax.OpConcat:
-		best := ""
-		for _, s := range t.Sub {
-			if r := required(s); len(r) > len(best) {
-				best = r
-			}
-		}
-		return best
-	}
-	return ""
-}
-
 // scanned is what one file holds.
 type scanned struct {
 	hits   []hit // the first ones
@@ -108,117 +92,6 @@ type scanned struct {
 	long   int   // lines of which only the beginning was searched
 	binary bool
 	nul    bool // searched up to the first NUL byte only
-}
-
-// scan searches a file of a known size through buf, which bounds what of one line
-// is seen. At most limit hits are kept, all are counted.
-func (m *matcher) scan(ctx context.Context, r io.Reader, size int64, limit int, buf []byte) (scanned, error) {
-	s := scanner{m: m, limit: limit, line: 1}
-	in := io.LimitReader(r, size) // a file that grows is searched as it was
-	have, first := 0, true
-	for {
-		if err := ctx.Err(); err != nil {
-			return scanned{}, err
-		}
-		n, err := io.ReadFull(in, buf[have:])
-		have += n
-		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !last {
-			return scanned{}, err
-		}
-		if first && binary(buf[:min(have, sniff)]) != "" {
-			return scanned{binary: true}, nil
-		}
-		first = false
-		if nul := bytes.IndexByte(buf[have-n:have], 0); nul >= 0 {
-			have, last, s.nul = have-n+nul, true, true
-		}
-		used := s.chunk(buf[:have], last)
-		if last {
-			return s.scanned, nil
-		}
-		have = copy(buf, buf[used:have])
-	}
-}
-
-type scanner struct {
-	scanned
-	m     *matcher
-	limit int
-	line  int  // number of the line that comes next
-	skip  bool // the rest of a long line comes
-}
-
-// chunk searches the whole lines of data and returns how much of it is done.
-func (s *scanner) chunk(data []byte, last bool) int {
-	done := 0
-	if s.skip {
-		end := bytes.IndexByte(data, '\n')
-		if end < 0 {
-			return len(data)
-		}
-		s.skip, done = false, end+1
-		s.line++
-	}
-	end := bytes.LastIndexByte(data, '\n') + 1
-	switch {
-	case last:
-		end = len(data)
-	case end <= done && done == 0:
-		// No line ends in the whole buffer.
-		s.search(data)
-		s.long++
-		s.skip = true
-		return len(data)
-	case end < done:
-		end = done
-	}
-	s.search(data[done:end])
-	return end
-}
-
-// search looks at whole lines and counts them.
-func (s *scanner) search(data []byte) {
-	if len(s.m.literal) > 0 {
-		s.jump(data)
-		return
-	}
-	for len(data) > 0 {
-		line, rest, ended := bytes.Cut(data, []byte{'\n'})
-		s.try(line)
-		if data = rest; ended {
-			s.line++
-		}
-	}
-}
-
-// jump goes from one place of the literal to the next.
-func (s *scanner) jump(data []byte) {
-	for {
-		at := bytes.Index(data, s.m.literal)
-		if at < 0 {
-			break
-		}
-		begin := bytes.LastIndexByte(data[:at], '\n') + 1
-		s.line += bytes.Count(data[:begin], []byte{'\n'})
-		line, rest, ended := bytes.Cut(data[begin:], []byte{'\n'})
-		s.try(line)
-		if data = rest; ended {
-			s.line++
-		}
-	}
-	s.line += bytes.Count(data, []byte{'\n'})
-}
-
-func (s *scanner) try(line []byte) {
-	line = bytes.TrimSuffix(line, []byte{'\r'})
-	if !s.m.whole && !s.m.re.Match(line) {
-		return
-	}
-	s.count++
-	if len(s.hits) < s.limit {
-		s.hits = append(s.hits, hit{n: s.line, text: s.m.show(line)})
-	}
 }
 
 // show cuts a long line around its first match, and says so.

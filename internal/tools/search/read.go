@@ -261,13 +261,20 @@ func (p *page) display(name string) string {
 
 // binary says what a file that is no text looks like, or "".
 func binary(head []byte) string {
-	for prefix, what := range map[string]string{
-		"\xff\xfe": "UTF-16 text; convert it to UTF-8 first", "\xfe\xff": "UTF-16 text; convert it to UTF-8 first",
-		"\x89PNG": "a PNG image", "\xff\xd8\xff": "a JPEG image", "GIF8": "a GIF image", "%PDF-": "a PDF", "PK\x03\x04": "a ZIP archive",
-		"\x7fELF": "an ELF program", "\x1f\x8b": "gzip data", "SQLite format 3\x00": "an SQLite database",
+	for _, kind := range [...]struct{ prefix, what string }{
+		{"\xff\xfe", "UTF-16 text; convert it to UTF-8 first"},
+		{"\xfe\xff", "UTF-16 text; convert it to UTF-8 first"},
+		{"\x89PNG", "a PNG image"},
+		{"\xff\xd8\xff", "a JPEG image"},
+		{"GIF8", "a GIF image"},
+		{"%PDF-", "a PDF"},
+		{"PK\x03\x04", "a ZIP archive"},
+		{"\x7fELF", "an ELF program"},
+		{"\x1f\x8b", "gzip data"},
+		{"SQLite format 3\x00", "an SQLite database"},
 	} {
-		if bytes.HasPrefix(head, []byte(prefix)) {
-			return what
+		if len(head) >= len(kind.prefix) && string(head[:len(kind.prefix)]) == kind.prefix {
+			return kind.what
 		}
 	}
 	if bytes.IndexByte(head, 0) >= 0 {
