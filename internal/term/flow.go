@@ -8,7 +8,7 @@ import (
 )
 
 // flow writes streamed text. It breaks long lines at spaces, leaves code blocks
-// as they are, and holds back only the word that is still coming in.
+// as they are, and holds back only the word that is still coming in, and a table.
 type flow struct {
 	w      io.Writer
 	style  Style
@@ -24,6 +24,7 @@ type flow struct {
 
 	markdown bool // paint what is markdown
 	md       marks
+	table    table
 }
 
 // write adds untrusted text.
@@ -35,6 +36,9 @@ func (f *flow) write(text string) {
 		text, f.cr = text[:len(text)-1], true
 	}
 	for _, r := range inert.Terminal(text) {
+		if f.tabular(r) {
+			continue
+		}
 		switch r {
 		case '\n':
 			f.flushWord()
@@ -92,6 +96,7 @@ func (f *flow) end() {
 		f.cr = false
 		f.word += inert.Terminal("\r")
 	}
+	f.flushTable()
 	f.flushWord()
 	if f.column > 0 {
 		f.put("\n")

@@ -268,7 +268,7 @@ func TestMarkdown(t *testing.T) {
 	require.Contains(t, got, "- a point that is\n  longer than the line\n  is\n10. ten\n\x1b[2m>\x1b[0m \x1b[2mquoted\x1b[0m\n")
 	plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(got, "")
 	require.Contains(t, plain, "\nfunc f() { **x } // long, but never broken at a space\n")
-	require.Contains(t, plain, "\n| a table | is not broken | at any space |\nend\n")
+	require.Contains(t, plain, "\n| a table | is not broken | at any space |\nend\n", "one row is no table")
 	require.Equal(t, strings.Fields(src), strings.Fields(plain))
 	require.Equal(t, src+"\n", print(t, Options{}, event.TextDone{Text: src}), "a pipe gets the text as it is")
 }
@@ -327,4 +327,42 @@ func TestStatusWhileItRuns(t *testing.T) {
 	for l := range strings.SplitSeq(got, "\n") {
 		require.LessOrEqual(t, columns(l), 40, "%q", l)
 	}
+}
+
+// A table is laid out for the width at hand, whatever the pieces it comes in.
+func TestMarkdownTable(t *testing.T) {
+	src := "Before\n\n| Name | Count | What it is for |\n|---|--:|:--|\n| `a` | 7 | short |\n| a longer name | 12345 | it says more than there is room for, \\| too |\n| ragged |\n\nAfter | not a table\n"
+	for width, want := range map[int]string{
+		60: "| Name          | Count | What it is for                  |\n" +
+			"|---------------|-------|---------------------------------|\n" +
+			"| `a`           |     7 | short                           |\n" +
+			"| a longer name | 12345 | it says more than there is room |\n" +
+			"|               |       | for, \\| too                     |\n" +
+			"| ragged        |       |                                 |\n",
+		120: "| Name          | Count | What it is for                              |\n" +
+			"|---------------|-------|---------------------------------------------|\n" +
+			"| `a`           |     7 | short                                       |\n" +
+			"| a longer name | 12345 | it says more than there is room for, \\| too |\n" +
+			"| ragged        |       |                                             |\n",
+		20: "| Name | Count | What it is for |\n|---|--:|:--|\n", // as it is
+	} {
+		for _, piece := range []int{1, 7, len(src)} {
+			var events []event.Payload
+			for rest := src; rest != ""; {
+				n := min(piece, len(rest))
+				events = append(events, event.TextDelta{Text: rest[:n]})
+				rest = rest[n:]
+			}
+			got := print(t, Options{Style: Style{Wrap: true, Width: width}, Stream: true}, append(events, event.TextDone{Text: src})...)
+			require.Contains(t, got, "Before\n\n"+want, "width %d", width)
+			require.Contains(t, got, "\n\nAfter | not a")
+			if width > 20 {
+				for l := range strings.SplitSeq(got, "\n") {
+					require.LessOrEqual(t, columns(l), width)
+				}
+			}
+		}
+	}
+	cut := print(t, Options{Style: Style{Wrap: true, Width: 60}, Stream: true}, event.TextDelta{Text: "| a | b |\n|---|---|\n| half"}, event.Notice{Level: "warning", Text: "cut"})
+	require.Contains(t, cut, "| a    | b |\n|------|---|\n| half |   |\n")
 }
