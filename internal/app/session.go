@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,23 +118,25 @@ func (a *App) open(ctx context.Context, o cli.SessionOptions, b *built) (*sessio
 	b.own(closer)
 	b.models = models
 	approvals := approval.Open(a.env.Home, root.Dir())
-	id, past, err := a.identify(ctx, o, root, approvals)
+	id, again, err := a.identify(ctx, o, root, approvals)
 	if err != nil {
 		return nil, err
 	}
-	if !o.Ask || len(past) > 0 { // a log has one writer, also for a question
+	if !o.Ask || again { // a log has one writer, also for a question
 		held, err := lock.Workspace(a.env.Home, root.Dir(), id)
 		if err != nil {
 			return nil, busy(err)
 		}
 		b.own(held)
 	}
-	if len(past) > 0 { // again: another process may have gone on with it until now
-		if past, err = (sessions{&store{app: a, root: root, approvals: approvals}}).Events(ctx, id); err != nil {
+	var past []event.Event
+	var whole int64
+	if again { // under the lock: another process may have gone on with it until now
+		if past, whole, err = (sessions{&store{app: a, root: root, approvals: approvals}}).read(id); err != nil {
 			return nil, err
 		}
 	}
-	log, err := openLog(root, id, past)
+	log, err := openLog(root, id, past, whole)
 	if err != nil {
 		return nil, err
 	}
@@ -189,15 +190,15 @@ func (a *App) userGuidance() string {
 	return filepath.Join(base, "AGENTS.md")
 }
 
-// identify names the session: a new id, or the one that is resumed with its log.
-// Only a log that this user's Coderrr wrote is resumed.
-func (a *App) identify(ctx context.Context, o cli.SessionOptions, root *workspace.Root, known *approval.Store) (string, []event.Event, error) {
+// identify names the session: a new id, or the one that is opened again. Only a log
+// that this user's Coderrr wrote is.
+func (a *App) identify(ctx context.Context, o cli.SessionOptions, root *workspace.Root, known *approval.Store) (id string, again bool, err error) {
 	logs := sessions{&store{app: a, root: root, approvals: known}}
-	id := o.Resume
+	id = o.Resume
 	if o.Continue {
 		list, err := logs.List(ctx)
 		if err != nil {
-			return "", nil, err
+			return "", false, err
 		}
 		for _, s := range list {
 			if s.Known {
@@ -206,24 +207,23 @@ func (a *App) identify(ctx context.Context, o cli.SessionOptions, root *workspac
 			}
 		}
 		if id == "" {
-			return "", nil, &cli.Failure{Code: cli.ExitUsage, Err: errors.New("there is no session to continue here"), Remedy: "Start one: coderrr run \"…\""}
+			return "", false, &cli.Failure{Code: cli.ExitUsage, Err: errors.New("there is no session to continue here"), Remedy: "Start one: coderrr run \"…\""}
 		}
 	}
 	if id == "" {
-		return cmp.Or(o.ID, newID()), nil, nil
+		return cmp.Or(o.ID, newID()), false, nil
 	}
-	events, err := logs.Events(ctx, id)
-	if err != nil {
-		return "", nil, err
+	if err := logs.exists(id); err != nil {
+		return "", false, err
 	}
 	if !known.Known(id) {
-		return "", nil, &cli.Failure{
+		return "", false, &cli.Failure{
 			Code:   cli.ExitApproval,
 			Err:    fmt.Errorf("session %s was not made by your Coderrr: its log came with the folder and is not resumed", id),
 			Remedy: "Read it with coderrr session show " + id + ", or plan anew.",
 		}
 	}
-	return id, events, nil
+	return id, true, nil
 }
 
 // newID is a session id: sortable by time, and not to be guessed.
@@ -234,33 +234,20 @@ func newID() string {
 // idTime begins a session's id.
 const idTime = "20060102-150405"
 
-// openLog opens the log of a session for appending. A torn last line is cut off.
-func openLog(root *workspace.Root, id string, past []event.Event) (*event.Log, error) {
+// openLog opens the log of a session for appending. What follows the whole bytes
+// that past was read from is torn, and cut off.
+func openLog(root *workspace.Root, id string, past []event.Event, whole int64) (*event.Log, error) {
 	f, err := root.Sessions().Append(id + suffix)
 	if err != nil {
 		return nil, fmt.Errorf("open the session's log: %w", err)
 	}
 	if len(past) > 0 {
 		_ = f.Chmod(0o600) // it may come from a backup; some file systems have no modes
-		if err := mend(f); err != nil {
-			return nil, errors.Join(err, f.Close())
+		if err := f.Truncate(whole); err != nil {
+			return nil, errors.Join(fmt.Errorf("cut the torn end of the session's log: %w", err), f.Close())
 		}
 	}
 	return event.NewLog(past, event.NewFileSink(f)), nil
-}
-
-func mend(f *os.File) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read the session's log: %w", err)
-	}
-	_, whole, err := event.Read(f)
-	if err != nil {
-		return err
-	}
-	if err := f.Truncate(whole); err != nil {
-		return fmt.Errorf("cut the torn end of the session's log: %w", err)
-	}
-	return nil
 }
 
 func busy(err error) error {

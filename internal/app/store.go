@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -105,7 +106,7 @@ type sessions struct{ *store }
 // suffix is that of a session log's name.
 const suffix = ".jsonl"
 
-func (s sessions) List(ctx context.Context) ([]cli.SessionInfo, error) {
+func (s sessions) List(context.Context) ([]cli.SessionInfo, error) {
 	files, err := s.root.Sessions().List(".")
 	if err != nil {
 		return nil, fmt.Errorf("list the sessions: %w", err)
@@ -116,18 +117,27 @@ func (s sessions) List(ctx context.Context) ([]cli.SessionInfo, error) {
 		if !ok || f.Kind != workspace.KindFile {
 			continue
 		}
-		events, err := s.Events(ctx, id)
-		if err != nil || len(events) == 0 {
-			continue // damaged: session show says how
+		if info, ok := s.describe(id); ok {
+			out = append(out, info)
 		}
-		out = append(out, s.describe(id, events))
 	}
 	slices.SortFunc(out, func(a, b cli.SessionInfo) int { return b.Started.Compare(a.Started) })
 	return out, nil
 }
 
-func (s sessions) describe(id string, events []event.Event) cli.SessionInfo {
-	info := cli.SessionInfo{ID: id, Known: s.approvals.Known(id), Started: events[0].Time}
+// describe reads no more of a log than its line in a list needs; ok is false when
+// there is nothing to read.
+func (s sessions) describe(id string) (_ cli.SessionInfo, ok bool) {
+	f, err := s.open(id)
+	if err != nil {
+		return cli.SessionInfo{}, false
+	}
+	defer func() { _ = f.Close() }()
+	first, events, err := event.Pick(f, event.SessionStarted{}.Type(), event.ContextChanged{}.Type(), event.SessionFinished{}.Type())
+	if err != nil || first.IsZero() {
+		return cli.SessionInfo{}, false // damaged: session show says how
+	}
+	info := cli.SessionInfo{ID: id, Known: s.approvals.Known(id), Started: first}
 	for _, e := range events {
 		switch p := e.Data.(type) {
 		case event.SessionStarted:
@@ -137,15 +147,34 @@ func (s sessions) describe(id string, events []event.Event) cli.SessionInfo {
 			info.Provider, info.Model, info.Status = p.Provider, p.Model, ""
 		case event.SessionFinished:
 			info.Status = p.Status
+		case event.ContextChanged:
+			if p.What == "title" {
+				info.Title = p.Name
+			}
 		}
 	}
 	if h, held, err := lock.Of(s.app.env.Home, s.root.Dir()); err == nil && held && h.Session == id {
 		info.Running = true
 	}
-	return info
+	return info, true
 }
 
 func (s sessions) Events(_ context.Context, id string) ([]event.Event, error) {
+	events, _, err := s.read(id)
+	return events, err
+}
+
+// read gives the events and how many bytes they are.
+func (s sessions) read(id string) (events []event.Event, whole int64, err error) {
+	f, err := s.open(id)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = f.Close() }()
+	return event.Read(f)
+}
+
+func (s sessions) open(id string) (*os.File, error) {
 	f, err := s.root.Sessions().Open(id + suffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s", cli.ErrNoSession, id)
@@ -153,9 +182,15 @@ func (s sessions) Events(_ context.Context, id string) ([]event.Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the log of session %s: %w", id, err)
 	}
-	defer func() { _ = f.Close() }()
-	events, _, err := event.Read(f)
-	return events, err
+	return f, nil
+}
+
+func (s sessions) exists(id string) error {
+	f, err := s.open(id)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func (s sessions) Remove(_ context.Context, id string) error {

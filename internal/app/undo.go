@@ -82,7 +82,11 @@ func (s *store) takeBack(ctx context.Context, o cli.UndoOptions, plan planner) (
 // logged does something that adds to the log of a stored session. The caller holds
 // the workspace's lock for it, or another process could write there too.
 func (s *store) logged(id string, events []event.Event, do func(*event.Log) error) error {
-	log, err := openLog(s.root, id, events)
+	_, whole, err := sessions{s}.read(id)
+	if err != nil {
+		return err
+	}
+	log, err := openLog(s.root, id, events, whole)
 	if err != nil {
 		return err
 	}

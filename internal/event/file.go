@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"time"
 )
 
 // maxLine bounds one stored event: the largest tool result is far below it.
@@ -96,21 +98,58 @@ func Read(r io.Reader) (events []Event, whole int64, err error) {
 	}
 }
 
-func readLine(br *bufio.Reader) ([]byte, error) {
-	var line []byte
+// Pick decodes the events of some types, in order, and skips the rest unread: a list
+// of sessions needs three events of fifty thousand. What cannot be read is left out;
+// Read says what is wrong with it. first is the time of the first event, zero for a
+// log that holds none.
+func Pick(r io.Reader, types ...string) (first time.Time, events []Event, err error) {
+	br := bufio.NewReaderSize(r, 1<<16)
 	for {
-		part, err := br.ReadSlice('\n')
+		line, err := readLine(br)
+		if errors.Is(err, io.EOF) {
+			return first, events, nil
+		}
+		if err != nil {
+			return first, events, fmt.Errorf("read the session log: %w", err)
+		}
+		h, ok := quickHead(line)
+		if !ok {
+			if h, err = slowHead(line); err != nil {
+				continue
+			}
+		}
+		if first.IsZero() {
+			first = h.time
+		}
+		if !slices.Contains(types, h.kind) {
+			continue
+		}
+		var e Event
+		if e.UnmarshalJSON(line) == nil {
+			events = append(events, e)
+		}
+	}
+}
+
+// readLine returns one line without its end, good until the next call.
+func readLine(br *bufio.Reader) ([]byte, error) {
+	line, err := br.ReadSlice('\n')
+	if err == nil {
+		return line[:len(line)-1], nil
+	}
+	line = append([]byte(nil), line...)
+	for errors.Is(err, bufio.ErrBufferFull) && len(line) <= maxLine {
+		var part []byte
+		part, err = br.ReadSlice('\n')
 		line = append(line, part...)
 		if err == nil {
 			return bytes.TrimSuffix(line, []byte("\n")), nil
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-		if len(line) > maxLine {
-			return nil, fmt.Errorf("longer than %d bytes", maxLine)
-		}
 	}
+	if len(line) > maxLine {
+		return nil, fmt.Errorf("longer than %d bytes", maxLine)
+	}
+	return line, err
 }
 
 // Writer is a sink for --json: every event, transient ones too, one a line.

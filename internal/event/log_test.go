@@ -6,9 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -217,4 +219,19 @@ func FuzzRead(f *testing.F) {
 			_ = event.NewLog(events, nil).Events(0)
 		}
 	})
+}
+
+func TestPickReadsOnlyWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i, p := range []event.Payload{event.SessionStarted{Request: "a"}, event.UserMessage{Text: strings.Repeat("long ", 40_000)}, event.SessionFinished{Status: "ok"}} {
+		require.NoError(t, event.Writer{W: &log}.Print(event.Event{Seq: int64(i + 1), Time: began, Data: p}))
+	}
+	log.WriteString("damaged\n" + `{"type":"session.started","request":"b","seq":4,"time":"2026-01-02T03:04:05Z"}` + "\n" + `{"seq":5,"ti`)
+	first, events, err := event.Pick(&log, "session.started", "session.finished")
+	require.NoError(t, err)
+	require.Equal(t, began, first)
+	require.Len(t, events, 3, "also one whose fields stand in another order")
+	require.Equal(t, "b", events[2].Data.(event.SessionStarted).Request)
 }
