@@ -109,9 +109,17 @@ check: ## everything that CI runs
 	CI=$${CI:-} bash .ci/run
 
 .PHONY: bench
-bench: build ## start-up time, package inits, binary size, benchmarks
-	$(PLAIN) $(GO) run ./internal/bench $(BIN)
+bench: build ## what a person feels, against limits and other programs; then the benchmarks
+	$(PLAIN) $(GO) run ./internal/bench $(BIN) $(BENCH)
 	$(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) $(GO) test -vet=off -run '^$$' -bench . -benchtime 0.3s ./...
+
+.PHONY: pgo
+pgo: ## a profile of scripted runs that later builds are made with
+	$(PLAIN) $(GO) build -pgo=off -tags profile -o bin/profiled ./cmd/coderrr
+	rm -rf bin/profiles
+	-$(PLAIN) $(GO) run ./internal/bench -profiles bin/profiles bin/profiled turns session
+	$(GO) tool pprof -proto bin/profiles/*.pprof > bin/default.pgo
+	mv bin/default.pgo cmd/coderrr/default.pgo
 
 .PHONY: soak
 soak: ## the long test sets

@@ -30,7 +30,6 @@ var layers = map[string]int{
 	"internal/lock":    0,
 	"internal/browser": 0,
 	"internal/inert":   0,
-	"internal/bench":   0,
 	"internal/slash":   0,
 
 	"internal/sandbox/fence":       0,
@@ -95,6 +94,7 @@ var layers = map[string]int{
 	"internal/cli": 7,
 	"internal/app": 8,
 
+	"internal/bench":      8,
 	"internal/cli/manual": 8,
 
 	"cmd/coderrr": 9,
@@ -122,7 +122,7 @@ var only = []restriction{
 		[]string{
 			"internal/llm/wire", "internal/llm/anthropic", "internal/llm/openai", "internal/llm/google",
 			"internal/llm/ollama", "internal/llm/cassette", "internal/llm/llmtest", "internal/mcp/wire", "internal/mcp/oauth", "internal/mcp/login", "internal/mcp/conformance",
-			"internal/skills", "internal/server", "internal/app",
+			"internal/skills", "internal/server", "internal/app", "internal/bench",
 		},
 		"only these talk to a network, so a reader knows where data can leave",
 	},
@@ -149,7 +149,7 @@ var only = []restriction{
 	{module + "/internal/llm/llmtest", nil, "a fake"},
 	{module + "/internal/tools/toolstest", nil, "a fake"},
 
-	{"github.com/coder/websocket", []string{"internal/server"}, "one place speaks to browsers"},
+	{"github.com/coder/websocket", []string{"internal/server", "internal/bench"}, "one place speaks to browsers"},
 	{"github.com/go-chi/chi/v5", []string{"internal/server"}, "one place speaks to browsers"},
 	{"github.com/a-h/templ", []string{"web", "internal/server"}, "components render; nothing else makes HTML"},
 	{"github.com/yuin/goldmark/...", []string{"internal/markdown"}, "one set-up, without raw HTML"},
@@ -163,7 +163,7 @@ var only = []restriction{
 	{"github.com/gofrs/flock", []string{"internal/lock", "internal/sandbox/tree"}, "locks have one door; a sandbox marks its directory as in use"},
 	{"go.yaml.in/yaml/v4", []string{"internal/skills", "internal/guidance"}, "only front matter is YAML"},
 
-	{"github.com/creack/pty", nil, "for tests"},
+	{"github.com/creack/pty", []string{"internal/bench"}, "for tests and measurements"},
 	{"github.com/google/go-cmp/...", nil, "for tests"},
 	{"github.com/rogpeppe/go-internal/...", nil, "for tests"},
 	{"github.com/santhosh-tekuri/jsonschema/v6/...", nil, "for tests"},

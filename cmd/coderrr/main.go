@@ -26,7 +26,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(cli.ExitFailure)
 	}
-	os.Exit(cli.Main(context.Background(), os.Args[1:], s, cli.Version(version), app.Build))
+	stop := profiled()
+	code := cli.Main(context.Background(), os.Args[1:], s, cli.Version(version), app.Build)
+	stop()
+	os.Exit(code)
 }
 
 // keys is where API keys are stored below a home directory.
