@@ -13,6 +13,7 @@ import (
 // Limits of what a diff shows at once; the rest is folded, never left out.
 const (
 	foldLines = 400
+	moreLines = 200 // at once, of the rest
 	foldBytes = 2000
 )
 
@@ -77,6 +78,10 @@ func hunkHTML(h diff.Hunk, file string, room int) string {
 		rowsHTML(h, file, room, len(h.Lines)) + `</div></details>`
 }
 
+// partLines is how many lines are laid out together: a long hunk is drawn in parts,
+// and only those that are near the window cost time.
+const partLines = 100
+
 // rowsHTML writes the lines of a hunk from one up to another.
 func rowsHTML(h diff.Hunk, file string, from, to int) string {
 	var b strings.Builder
@@ -86,9 +91,13 @@ func rowsHTML(h diff.Hunk, file string, from, to int) string {
 	}
 	number := make([]int, len(h.Lines)) // old numbers
 	oldAt, newAt := h.OldStart, h.NewStart
+	parts := to-from > partLines
 	for i, l := range h.Lines[:to] {
 		number[i] = oldAt
 		if i >= from {
+			if parts && (i-from)%partLines == 0 {
+				b.WriteString(strings.Repeat(`</div>`, min(1, i-from)) + `<div class="part">`)
+			}
 			r := row{Line: l, old: oldAt, new: newAt, marks: changedWords(h, i, partner)}
 			if d, ok := spaces[i]; ok {
 				r.space, r.was = true, number[d]
@@ -101,6 +110,9 @@ func rowsHTML(h diff.Hunk, file string, from, to int) string {
 		if l.Op != diff.Delete {
 			newAt++
 		}
+	}
+	if parts {
+		b.WriteString(`</div>`)
 	}
 	return b.String()
 }

@@ -320,7 +320,7 @@ func chunk(file string, h diff.Hunk, from, to int) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(min(foldLines, len(h.Lines)-to))
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(min(moreLines, len(h.Lines)-to))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `hunk.templ`, Line: 79, Col: 122}
 			}
@@ -753,7 +753,7 @@ func Lines(file string, h diff.Hunk, from int) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = chunk(file, h, from, min(len(h.Lines), from+foldLines)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = chunk(file, h, from, min(len(h.Lines), from+moreLines)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -297,7 +297,7 @@ func TestT07LargeDiffs(t *testing.T) {
 	}
 	card := event.WriteCard{Path: "big", Op: "create", Added: 5000, Hunks: diff.Compute(nil, []byte(lines.String())), Files: []string{"p1", "p2"}}
 	out := render(t, web.App(page(true, event.AskOpened{ID: "w", Kind: ask.Write, Detail: detail(card)})))
-	require.True(t, strings.Contains(out, "Show 400 of 4600 more lines"), "Show 400 of 4600 more lines")
+	require.True(t, strings.Contains(out, "Show 200 of 4600 more lines"), "Show 200 of 4600 more lines")
 	require.True(t, strings.Contains(out, "line 399<"), "line 399")
 	require.False(t, strings.Contains(out, "line 400<"), "line 400")
 	require.True(t, strings.Contains(out, "+5000"), "+5000")
