@@ -217,7 +217,7 @@ func everywhere(x string) []event.Payload {
 // actions and no attribute that acts (W10, W12, W13).
 func TestXSSCorpus(t *testing.T) {
 	acts := map[string]bool{}
-	for _, a := range strings.Fields("view doc undo open theme help stop rail goto file layout accept reject comment mode save save-plan plan-comment answer suggest unsay again remove resume keep undo-hunk lines hunks context spaces rename run") {
+	for _, a := range strings.Fields("view doc undo open theme help stop rail goto file layout accept reject comment mode save save-plan plan-comment answer suggest unsay again remove resume keep undo-hunk lines hunks context spaces rename run models") {
 		acts[a] = true
 	}
 	for _, x := range hostile() {

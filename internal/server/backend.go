@@ -47,6 +47,18 @@ type Backend interface {
 	// Files lists a dozen paths of the workspace that fit a few letters, the best
 	// first.
 	Files(ctx context.Context, query string) ([]string, error)
+	// Models lists what the configured provider serves.
+	Models(ctx context.Context) ([]ModelChoice, error)
+}
+
+// ModelChoice is a model that a session could go on with. Context and Price are in
+// words; "unknown" where nobody says.
+type ModelChoice struct {
+	Name string `json:"name"`
+	// Ref names it for SetModel whatever its name looks like.
+	Ref     string `json:"ref"`
+	Context string `json:"context"`
+	Price   string `json:"price"`
 }
 
 // Info is what the page says about where it works.

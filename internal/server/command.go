@@ -43,7 +43,7 @@ type command struct {
 
 func (c command) known() bool {
 	switch c.Type {
-	case "start", "say", "unsay", "compact", "model", "answer", "stop", "edit", "confirm_writes", "undo", "open", "resume", "remove", "files",
+	case "start", "say", "unsay", "compact", "model", "answer", "stop", "edit", "confirm_writes", "undo", "open", "resume", "remove", "files", "models",
 		"undo_hunk", "lines", "hunks", "context", "rename":
 		return true
 	default:
@@ -63,7 +63,7 @@ var errBusy = errors.New("the last commands are still being done")
 // handle does what is quick at once, and puts the rest behind what is slow.
 func (c *conn) handle(ctx context.Context, cmd command) {
 	switch cmd.Type {
-	case "start", "open", "edit", "undo", "model", "resume", "remove", "files", "undo_hunk", "lines", "hunks", "context", "rename":
+	case "start", "open", "edit", "undo", "model", "resume", "remove", "files", "models", "undo_hunk", "lines", "hunks", "context", "rename":
 		select {
 		case c.slow <- cmd:
 		default:
@@ -161,6 +161,10 @@ func (c *conn) slowly(ctx context.Context, cmd command, out *ack) error {
 	case "files":
 		list, err := c.s.backend.Files(ctx, cmd.Text)
 		out.Files = list
+		return err
+	case "models":
+		list, err := c.s.backend.Models(ctx)
+		out.Models = list
 		return err
 	}
 	live, h, err := c.target(cmd)

@@ -91,6 +91,10 @@ func (b *backend) Files(_ context.Context, query string) ([]string, error) {
 	return []string{query + ".go"}, nil
 }
 
+func (b *backend) Models(context.Context) ([]server.ModelChoice, error) {
+	return []server.ModelChoice{{Name: "big", Ref: "x/big", Context: "1000 tokens", Price: "unknown"}}, nil
+}
+
 func (b *backend) add(id, request string) *live {
 	l := &live{id: id, log: event.NewLog(nil, nil)}
 	l.log.Append(event.SessionStarted{SessionID: id, Request: request})
@@ -276,19 +280,20 @@ type tab struct {
 }
 
 type message struct {
-	Type    string   `json:"type"`
-	Frame   int64    `json:"frame"`
-	Epoch   string   `json:"epoch"`
-	Session string   `json:"session"`
-	Seq     int64    `json:"seq"`
-	ID      string   `json:"id"`
-	OK      bool     `json:"ok"`
-	Code    string   `json:"code"`
-	Why     string   `json:"why"`
-	SHA256  string   `json:"sha256"`
-	Files   []string `json:"files"`
-	HTML    string   `json:"html"`
-	Total   int      `json:"total"`
+	Type    string               `json:"type"`
+	Frame   int64                `json:"frame"`
+	Epoch   string               `json:"epoch"`
+	Session string               `json:"session"`
+	Seq     int64                `json:"seq"`
+	ID      string               `json:"id"`
+	OK      bool                 `json:"ok"`
+	Code    string               `json:"code"`
+	Why     string               `json:"why"`
+	SHA256  string               `json:"sha256"`
+	Files   []string             `json:"files"`
+	Models  []server.ModelChoice `json:"models"`
+	HTML    string               `json:"html"`
+	Total   int                  `json:"total"`
 	Patch   []struct {
 		ID, In, Op, HTML string
 	} `json:"patch"`

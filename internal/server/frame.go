@@ -37,6 +37,8 @@ type ack struct {
 	SHA256  string `json:"sha256,omitempty"` // edit: of the text that is on disk now
 	// Files are the paths that fit.
 	Files []string `json:"files,omitempty"`
+	// Models are what the session could go on with.
+	Models []ModelChoice `json:"models,omitempty"`
 	// HTML is the lines that were asked for, Total how many the file has.
 	HTML  string `json:"html,omitempty"`
 	Total int    `json:"total,omitempty"`

@@ -243,6 +243,8 @@ func TestCommandsReachTheSession(t *testing.T) {
 	require.Equal(t, "delivered", a.Code)
 	a, _ = tb.do("files", map[string]any{"text": "ma"})
 	require.Equal(t, []string{"ma.go"}, a.Files)
+	a, _ = tb.do("models", nil)
+	require.Equal(t, []server.ModelChoice{{Name: "big", Ref: "x/big", Context: "1000 tokens", Price: "unknown"}}, a.Models)
 	a, _ = tb.do("remove", map[string]any{"target": "new"})
 	require.False(t, a.OK, "it runs")
 	a, _ = tb.do("open", map[string]any{"target": "nowhere"})

@@ -187,6 +187,7 @@ const acts = {
     if (!r.ok) toast(r.why);
   },
   help: () => $("help").showModal(),
+  models: () => complete.models(),
   theme: () => theme.next(),
   suggest(b) { $("request").value = b.textContent.trim(); $("request").focus(); },
   async confirm(b) {

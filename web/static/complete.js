@@ -11,10 +11,14 @@ export class Complete {
     this.at = 0;
     this.n = 0;
     box.addEventListener("input", () => this.look());
-    box.addEventListener("blur", () => setTimeout(() => this.hide(), 150));
+    box.addEventListener("blur", () => setTimeout(() => {
+      if (document.activeElement === box) return;
+      this.hide();
+      this.back();
+    }, 150));
     this.list.addEventListener("mousedown", (e) => {
       const o = e.target.closest("[role=option]");
-      if (o) { e.preventDefault(); this.take(o.textContent); }
+      if (o) { e.preventDefault(); this.take(o.dataset.value); }
     });
   }
 
@@ -26,7 +30,47 @@ export class Complete {
     return /(?:^|\s)@([^\s@]{0,120})$/.exec(before)?.[1] ?? null;
   }
 
+  // models opens the list of models; what was typed comes back after it.
+  models() {
+    this.draft ??= this.box.value;
+    this.box.value = "/model ";
+    this.box.focus();
+    this.look();
+  }
+
+  // back gives the box what was in it before models.
+  back() {
+    if (this.draft === undefined) return;
+    if (this.box.value.startsWith("/model")) this.box.value = this.draft;
+    this.draft = undefined;
+  }
+
+  // choices are the models whose names hold some letters; they are asked for once
+  // while one is being chosen.
+  async choices(word) {
+    if (!this.open || !this.known) {
+      const r = await this.ui.net.send("models");
+      if (!r.ok) this.ui.alert(r.why, "info");
+      this.known = r.models ?? [];
+    }
+    return this.known.filter((m) => m.name.toLowerCase().includes(word.toLowerCase()));
+  }
+
+  async lookModels(word) {
+    const n = ++this.n;
+    const list = await this.choices(word);
+    if (n !== this.n) return;
+    if (!list.length) return this.hide();
+    const now = document.querySelector(".top [data-model]")?.dataset.model;
+    this.fill("Models", list.map((m) => ({
+      value: `/model ${m.ref}`,
+      text: `${m.name}${m.name === now ? " (current)" : ""} · context ${m.context} · price ${m.price}`,
+    })));
+  }
+
   async look() {
+    const model = /^\/model\s+(\S*)$/.exec(this.box.value);
+    if (model) return this.lookModels(model[1]);
     const command = /^\/[a-z]*$/.test(this.box.value);
     const word = command ? this.box.value.slice(1) : this.word();
     if (word === null) return this.hide();
@@ -38,13 +82,18 @@ export class Complete {
       list = (r.ok && r.files) || [];
     }
     if (!list.length || list[0] === this.box.value) return this.hide();
-    this.list.setAttribute("aria-label", command ? "Commands" : "Files");
+    this.fill(command ? "Commands" : "Files", list.map((f) => ({ value: f, text: f })));
+  }
+
+  fill(name, list) {
+    this.list.setAttribute("aria-label", name);
     this.at = 0;
-    this.list.replaceChildren(...list.map((f, i) => {
+    this.list.replaceChildren(...list.map(({ value, text }, i) => {
       const o = document.createElement("li");
       o.id = `file-${i}`;
+      o.dataset.value = value;
       o.setAttribute("role", "option");
-      o.textContent = f;
+      o.textContent = text;
       return o;
     }));
     this.list.hidden = false;
@@ -65,6 +114,14 @@ export class Complete {
   }
 
   take(file) {
+    if (file.startsWith("/model ")) {
+      this.box.value = file;
+      this.hide();
+      this.box.form.requestSubmit();
+      this.box.value = this.draft ?? "";
+      this.draft = undefined;
+      return;
+    }
     if (file.startsWith("/") && this.box.value.startsWith("/")) {
       this.box.value = file;
       return this.hide();
@@ -82,8 +139,8 @@ export class Complete {
     const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
     const n = this.list.children.length;
     if (by) { this.at = (this.at + by + n) % n; this.mark(); }
-    else if ((e.key === "Enter" && !e.ctrlKey && !e.metaKey) || e.key === "Tab") this.take(this.list.children[this.at].textContent);
-    else if (e.key === "Escape") this.hide();
+    else if ((e.key === "Enter" && !e.ctrlKey && !e.metaKey) || e.key === "Tab") this.take(this.list.children[this.at].dataset.value);
+    else if (e.key === "Escape") { this.hide(); this.back(); }
     else return false;
     e.preventDefault();
     e.stopPropagation();
