@@ -112,6 +112,7 @@ check: ## everything that CI runs
 bench: build ## what a person feels, against limits and other programs; then the benchmarks
 	$(PLAIN) $(GO) run ./internal/bench $(BIN) $(BENCH)
 	$(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) $(GO) test -vet=off -run '^$$' -bench . -benchtime 0.3s ./...
+	cd internal/e2e && $(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) $(GO) test -vet=off -count=1 -v -tags bench -run '^TestFigure' .
 
 .PHONY: pgo
 pgo: ## a profile of scripted runs that later builds are made with
