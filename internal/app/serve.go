@@ -186,7 +186,7 @@ func (b *backend) run(so cli.SessionOptions, o server.StartOptions) (server.Live
 }
 
 // Open implements server.Backend.
-func (b *backend) Open(ctx context.Context, id string) (server.Live, error) {
+func (b *backend) Open(_ context.Context, id string) (server.Live, error) {
 	b.mu.Lock()
 	l, ok := b.live[id]
 	b.mu.Unlock()
@@ -198,14 +198,14 @@ func (b *backend) Open(ctx context.Context, id string) (server.Live, error) {
 		return nil, err
 	}
 	defer func() { _ = ws.Close() }()
-	events, err := ws.Sessions().Events(ctx, id)
+	events, whole, err := sessions{ws}.read(id)
 	if errors.Is(err, cli.ErrNoSession) {
 		return nil, fmt.Errorf("%w: %s", server.ErrNoSession, id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &stored{app: b.app, id: id, log: event.NewLog(events, nil), n: len(events)}, nil
+	return &stored{app: b.app, id: id, log: event.NewLog(events, nil), n: len(events), size: whole}, nil
 }
 
 // Sessions implements server.Backend.

@@ -20,6 +20,8 @@ type stored struct {
 	app *App
 	id  string
 	log *event.Log
+	// size is the length of the file when log was read from it.
+	size int64
 
 	mu sync.Mutex
 	n  int // events of the file that the log has
@@ -81,7 +83,7 @@ const followEvery = 250 * time.Millisecond
 func (s *stored) Follow(ctx context.Context) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
-	size := int64(-1)
+	size := s.size
 	for {
 		select {
 		case <-ctx.Done():

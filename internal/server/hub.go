@@ -60,8 +60,8 @@ func newHub(s *Server, live Live, info web.Info, confirm bool, rows []web.Sessio
 		h.session = live.ID()
 		for _, e := range live.Log().Events(0) {
 			h.fold(e)
+			h.stale = staleParts{} // no page has anything yet; kept, it would be searched for each event
 		}
-		h.stale = staleParts{}
 	}
 	h.page = web.Page{
 		State: h.state, Info: info, Sessions: rows, Session: h.session, Confirm: confirm, MD: s.md,
