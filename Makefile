@@ -30,6 +30,12 @@ build: ## build bin/coderrr, one static file
 # What packages install beside the program. The date is that of the commit.
 DATE ?= $(shell git log -1 --format=%cs 2>/dev/null || echo undated)
 
+# What is built here and tested only on Linux: see docs/security.md.
+.PHONY: cross
+cross: ## build for macOS and Windows, which CI does not run
+	GOOS=darwin GOARCH=arm64 $(PLAIN) $(GO) build -o /dev/null ./cmd/coderrr
+	GOOS=windows GOARCH=amd64 $(PLAIN) $(GO) build -o /dev/null ./cmd/coderrr
+
 .PHONY: manual
 manual: ## manual pages and completions into bin/manual
 	$(PLAIN) $(GO) run ./internal/cli/manual bin/manual '$(VERSION)' '$(DATE)'

@@ -22,7 +22,7 @@ const (
 
 // Isolation says as data what a tier keeps apart. Each false is a warning.
 type Isolation struct {
-	WorkingTree bool `json:"working_tree"` // commands cannot change it (every tier)
+	WorkingTree bool `json:"working_tree"` // commands cannot change it (every tier but scratch without a helper)
 	Files       bool `json:"files"`        // other files of the user are out of reach
 	Network     bool `json:"network"`      // no network unless allowed
 	Processes   bool `json:"processes"`    // cannot see or signal others; none survives

@@ -104,10 +104,10 @@ func Info() sandbox.Info {
 	return sandbox.Info{
 		Tier:      sandbox.Scratch,
 		Network:   true,
-		Isolation: sandbox.Isolation{WorkingTree: true, Secrets: true},
+		Isolation: sandbox.Isolation{Secrets: true},
 		Summary:   "scratch: commands run on a copy of the workspace; they are not contained",
 		Limits: "A command can read and change anything you can, by its full path, and it has the network. " +
-			"Only files in the workspace's copy are kept apart, and your environment's variables are withheld.",
+			"So it can change your working tree too, if it names it. Your environment's variables are withheld.",
 		Better: "coderrr doctor says what a contained tier (confined or docker) needs here.",
 	}
 }
