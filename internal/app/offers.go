@@ -57,7 +57,7 @@ func (o *offers) like(query string) []string {
 	for _, names := range o.resources {
 		all = append(all, names...)
 	}
-	return match(all, query, maxShown/2)
+	return match(index(all), query, maxShown/2)
 }
 
 // asking is what /PREFIX can go on to.

@@ -95,7 +95,8 @@ const (
 type paths struct {
 	mu   sync.Mutex
 	at   time.Time
-	list []string
+	list []indexed
+	busy bool // a new list is on its way
 }
 
 // Files implements server.Backend.
@@ -103,15 +104,31 @@ func (b *backend) Files(ctx context.Context, query string) ([]string, error) {
 	p := &b.paths
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.list == nil || time.Since(p.at) > pathsFor {
+	switch {
+	case p.list == nil:
 		list, err := b.walk(ctx)
 		if err != nil {
 			return nil, err
 		}
-		p.list, p.at = list, time.Now()
+		p.list, p.at = index(list), time.Now()
+	case time.Since(p.at) > pathsFor && !p.busy:
+		p.busy = true // nobody who types waits for a new list
+		go p.renew(context.WithoutCancel(ctx), b.walk)
 	}
 	offered := b.app.shared.offers.like(query)
 	return append(offered, match(p.list, query, maxShown-len(offered))...), nil
+}
+
+// renew lists again; what fails leaves the old list.
+func (p *paths) renew(ctx context.Context, walk func(context.Context) ([]string, error)) {
+	list, err := walk(ctx)
+	made := index(list)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy, p.at = false, time.Now()
+	if err == nil {
+		p.list = made
+	}
 }
 
 func (b *backend) walk(ctx context.Context) ([]string, error) {
@@ -123,13 +140,12 @@ func (b *backend) walk(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, walkLimit)
 	defer cancel()
 	list := []string{}
-	err = root.Walk(ctx, ".", workspace.WalkOptions{}, func(e workspace.Entry) error {
+	err = root.Scan(ctx, ".", func(f workspace.Scanned) error {
+		f.Done()
 		if len(list) >= maxPaths {
 			return fs.SkipAll
 		}
-		if e.Kind == workspace.KindFile {
-			list = append(list, e.Path)
-		}
+		list = append(list, f.Path)
 		return nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -138,29 +154,64 @@ func (b *backend) walk(ctx context.Context) ([]string, error) {
 	return list, err
 }
 
+// indexed is a path, ready to be judged often.
+type indexed struct {
+	path, lower string
+	letters     uint64 // a bit for each that is in lower
+}
+
+func index(list []string) []indexed {
+	out := make([]indexed, len(list))
+	for i, p := range list {
+		low := strings.ToLower(p)
+		out[i] = indexed{path: p, lower: low, letters: letters(low)}
+	}
+	return out
+}
+
+// letters has one bit for each letter, digit or sign; some share one.
+func letters(s string) uint64 {
+	var set uint64
+	for i := range len(s) {
+		set |= 1 << (s[i] & 63)
+	}
+	return set
+}
+
 // match are the paths that hold the letters of the query in order, the best first:
 // in the file's name before in the folders, together before apart, short before
 // long.
-func match(list []string, query string, most int) []string {
+func match(list []indexed, query string, most int) []string {
 	query = strings.ToLower(query)
+	need := letters(query)
 	type hit struct {
 		path  string
 		score int
 	}
-	var hits []hit
-	for _, p := range list {
-		if score, ok := score(strings.ToLower(p), query); ok {
-			hits = append(hits, hit{p, score})
-		}
-	}
-	slices.SortFunc(hits, func(a, b hit) int {
+	better := func(a, b hit) int {
 		if a.score != b.score {
 			return a.score - b.score
 		}
 		return strings.Compare(a.path, b.path)
-	})
+	}
+	var hits []hit // the best so far, in order
+	for _, p := range list {
+		if need&^p.letters != 0 {
+			continue
+		}
+		score, ok := score(p.lower, query)
+		if !ok {
+			continue
+		}
+		h := hit{p.path, score}
+		if len(hits) >= most && (most <= 0 || better(h, hits[most-1]) >= 0) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(hits, h, better)
+		hits = slices.Insert(hits[:min(len(hits), most-1)], min(at, most-1), h)
+	}
 	out := []string{}
-	for _, h := range hits[:min(most, len(hits))] {
+	for _, h := range hits {
 		out = append(out, h.path)
 	}
 	return out

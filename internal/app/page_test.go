@@ -14,11 +14,11 @@ func TestMatch(t *testing.T) {
 	for query, first := range map[string]string{
 		"readme": "README.md", "docs/re": "docs/README.md", "read.": "internal/readers/read.go", "irr": "internal/readers/read.go", "MAIN": "cmd/main.go",
 	} {
-		require.Equal(t, first, match(list, query, 3)[0], query)
+		require.Equal(t, first, match(index(list), query, 3)[0], query)
 	}
-	require.Equal(t, "README.md", match(list, "", 2)[0])
-	require.Len(t, match(list, "", 2), 2)
-	require.Empty(t, match(list, "zzz", 3))
+	require.Equal(t, "README.md", match(index(list), "", 2)[0])
+	require.Len(t, match(index(list), "", 2), 2)
+	require.Empty(t, match(index(list), "zzz", 3))
 }
 
 // TestMatchIsQuick over as many paths as a big repository has.
@@ -28,6 +28,6 @@ func TestMatchIsQuick(t *testing.T) {
 		list[i] = fmt.Sprintf("packages/area%d/module%d/file_%d.go", i%40, i%900, i)
 	}
 	begin := time.Now()
-	require.NotEmpty(t, match(list, "mod7fi9", 12))
+	require.NotEmpty(t, match(index(list), "mod7fi9", 12))
 	require.Less(t, time.Since(begin), time.Second) // 50 ms without a loaded machine and the race detector
 }

@@ -69,7 +69,6 @@ func (r *Reader) Read(b []byte) (int, error) {
 func (r *Reader) Close() { r.sys.close(r.fd) }
 
 type scanner struct {
-	ctx   context.Context
 	top   string
 	fn    func(Scanned) error
 	rules *ignore.Stack
@@ -84,35 +83,35 @@ func (r *Root) scan(ctx context.Context, d *os.Root, rel string, fn func(Scanned
 		return broken(rel, "list", err)
 	}
 	defer func() { _ = top.Close() }()
-	s := &scanner{ctx: ctx, top: rel, fn: fn, rules: r.rulesFor(ctx, rel), sys: callsFor(int(top.Fd())), buf: make([]byte, 64<<10)}
+	s := &scanner{top: rel, fn: fn, rules: r.rulesFor(ctx, rel), sys: callsFor(int(top.Fd())), buf: make([]byte, 64<<10)}
 	fd, err := s.sys.openat(int(top.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return broken(rel, "list", err)
 	}
-	return s.folder(fd, rel)
+	return s.folder(ctx, fd, rel)
 }
 
 // folder scans one folder and closes it.
-func (s *scanner) folder(fd int, rel string) error {
+func (s *scanner) folder(ctx context.Context, fd int, rel string) error {
 	dir := source{&folder{fd: fd, sys: s.sys}}
 	dir.refs.Add(1)
 	defer dir.done()
-	entries, err := s.list(fd)
+	entries, err := s.list(ctx, fd)
 	switch {
-	case err != nil && s.ctx.Err() != nil:
-		return s.ctx.Err()
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
 	case err != nil && rel == s.top:
 		return broken(rel, "list", err)
 	case err != nil:
 		return nil // as Walk does
 	}
-	defer s.rules.Pop(s.rules.Push(rel, s.ignoreFiles(fd, entries)...))
+	defer s.rules.Pop(s.rules.Push(rel, s.ignoreFiles(ctx, fd, entries)...))
 	prefix := rel + "/"
 	if rel == "." {
 		prefix = ""
 	}
 	for _, e := range entries {
-		if err := s.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		p := prefix + e.name
@@ -134,7 +133,7 @@ func (s *scanner) folder(fd int, rel string) error {
 		if err != nil {
 			continue // gone, replaced or not for us
 		}
-		if err := s.folder(sub, p); err != nil {
+		if err := s.folder(ctx, sub, p); err != nil {
 			return err
 		}
 	}
@@ -147,10 +146,10 @@ type dirent struct {
 }
 
 // list reads the entries of a folder in byte order of names.
-func (s *scanner) list(fd int) ([]dirent, error) {
+func (s *scanner) list(ctx context.Context, fd int) ([]dirent, error) {
 	var out []dirent
 	for {
-		if err := s.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		n, err := s.sys.getdents(fd, s.buf)
@@ -203,7 +202,7 @@ func kindAt(fd int, name string) byte {
 }
 
 // ignoreFiles reads the ignore files among the entries, the later one deciding.
-func (s *scanner) ignoreFiles(fd int, entries []dirent) []*ignore.Rules {
+func (s *scanner) ignoreFiles(ctx context.Context, fd int, entries []dirent) []*ignore.Rules {
 	var out []*ignore.Rules
 	for _, name := range ignoreNames() {
 		_, found := slices.BinarySearchFunc(entries, name, func(e dirent, name string) int { return strings.Compare(e.name, name) })
@@ -216,7 +215,7 @@ func (s *scanner) ignoreFiles(fd int, entries []dirent) []*ignore.Rules {
 			continue
 		}
 		if r.Size <= maxIgnore {
-			if data, err := readUpTo(s.ctx, &r, r.Size, maxIgnore); err == nil {
+			if data, err := readUpTo(ctx, &r, r.Size, maxIgnore); err == nil {
 				out = append(out, ignore.Parse(data))
 			}
 		}
