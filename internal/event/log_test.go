@@ -19,7 +19,12 @@ import (
 	"github.com/coderrr/coderrr/internal/event"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv("CODERRR_TEST_LOG"); path != "" {
+		writeForEver(path)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // memory is a sink that keeps what it is given, or fails.
 type memory struct {
