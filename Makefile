@@ -116,9 +116,9 @@ check: ## everything that CI runs
 
 .PHONY: bench
 bench: build ## what a person feels, against limits and other programs; then the benchmarks
-	$(PLAIN) $(GO) run ./internal/bench $(BIN) $(BENCH)
-	$(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) $(GO) test -vet=off -run '^$$' -bench . -benchtime 0.3s ./...
-	cd internal/e2e && $(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) $(GO) test -vet=off -count=1 -v -tags bench -run '^TestFigure' .
+	@over=0; $(PLAIN) $(GO) run ./internal/bench $(BIN) $(BENCH) || over=1; \
+	$(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) $(GO) test -vet=off -run '^$$' -bench . -benchtime 0.3s ./... || over=1; \
+	cd internal/e2e && $(PLAIN) CODERRR_BIN=$(CURDIR)/$(BIN) $(GO) test -vet=off -count=1 -v -tags bench -run '^TestFigure' . || over=1; exit $$over
 
 .PHONY: pgo
 pgo: ## a profile of scripted runs that later builds are made with
