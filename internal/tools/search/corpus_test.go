@@ -15,7 +15,7 @@ import (
 const (
 	corpusFiles = 64_000
 	perDir      = 20
-	corpusName  = "corpus-1" // changes with what is made
+	corpusName  = "corpus-2" // changes with what is made
 )
 
 // corpus makes the corpus below dir, always the same one, unless it is there.
@@ -41,6 +41,10 @@ func corpus(dir string) (string, error) {
 		if err := os.WriteFile(filepath.Join(folder, name), source(r, words), 0o644); err != nil {
 			return "", err
 		}
+	}
+	// fd honours ignore files in a repository only.
+	if err := os.MkdirAll(filepath.Join(root, ".git"), 0o755); err != nil {
+		return "", err
 	}
 	rules := "node_modules/\n*.log\n*.tmp\n/dist/\nbuild-*/\n!keep.log\n**/cache/**\n.env\n"
 	if err := os.WriteFile(filepath.Join(root, ".gitignore"), []byte(rules), 0o644); err != nil {

@@ -56,6 +56,7 @@ func (n *needle) next(data []byte, from int) int {
 		return n.nextFold(data, from)
 	}
 	b, back, text := n.text[n.at], n.at, n.text
+	misses := 0
 	for i := from + back; i < len(data); {
 		j := bytes.IndexByte(data[i:], b)
 		if j < 0 {
@@ -66,6 +67,12 @@ func (n *needle) next(data []byte, from int) int {
 			return begin
 		}
 		i++
+		if misses++; misses > 4+(i-from)/64 { // not rare here
+			if j := bytes.Index(data[i-back:], text); j >= 0 {
+				return i - back + j
+			}
+			return len(data)
+		}
 	}
 	return len(data)
 }

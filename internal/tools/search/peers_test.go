@@ -214,7 +214,7 @@ func BenchmarkPeers(b *testing.B) {
 			b.Skip("fd is not installed")
 		}
 		turns(b, "fd", func() error {
-			_, err := output(exec.Command(fd, "--hidden", "--no-require-git", "--type", "f"), dir)
+			_, err := output(exec.Command(fd, "--hidden", "--exclude", ".git", "--type", "f"), dir)
 			return err
 		}, func() error {
 			n := 0
