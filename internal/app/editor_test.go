@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
 	"testing"
@@ -32,13 +33,21 @@ func edit(t *testing.T, x *machine, request string) {
 		_, err = typed.Write(append(raw, '\n'))
 		require.NoError(t, err)
 	}
-	lines := bufio.NewScanner(shown)
-	lines.Buffer(nil, 1<<20)
+	// An editor reads on while it writes.
+	lines := make(chan []byte, 1000)
+	go func() {
+		defer close(lines)
+		read := bufio.NewScanner(shown)
+		read.Buffer(nil, 1<<20)
+		for read.Scan() {
+			lines <- bytes.Clone(read.Bytes())
+		}
+	}()
 	// next is the result of our request, with each question of a plan approved.
 	next := func() m {
-		for lines.Scan() {
+		for line := range lines {
 			var msg m
-			require.NoError(t, json.Unmarshal(lines.Bytes(), &msg), lines.Text())
+			require.NoError(t, json.Unmarshal(line, &msg), string(line))
 			switch {
 			case msg["method"] == "session/request_permission":
 				send(m{"jsonrpc": "2.0", "id": msg["id"], "result": m{"outcome": m{"outcome": "selected", "optionId": "approve"}}})
