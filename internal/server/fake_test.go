@@ -28,6 +28,7 @@ type backend struct {
 	list []*live
 
 	titles map[string]string // given to sessions
+	listed func()            // called with each list that is made, before it is given
 }
 
 func (b *backend) Info() server.Info {
@@ -36,10 +37,18 @@ func (b *backend) Info() server.Info {
 
 func (b *backend) Sessions(context.Context) ([]server.SessionInfo, error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	var out []server.SessionInfo
 	for i := len(b.list) - 1; i >= 0; i-- {
-		out = append(out, server.SessionInfo{ID: b.list[i].id, Title: "SECRET-TITLE", Running: b.list[i].Running()})
+		title := "SECRET-TITLE"
+		if t, ok := b.titles[b.list[i].id]; ok {
+			title = t
+		}
+		out = append(out, server.SessionInfo{ID: b.list[i].id, Title: title, Running: b.list[i].Running()})
+	}
+	listed := b.listed
+	b.mu.Unlock()
+	if listed != nil {
+		listed()
 	}
 	return out, nil
 }

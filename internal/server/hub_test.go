@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -407,4 +409,32 @@ func TestRemoveLeavesNoPageBehind(t *testing.T) {
 	two.until("What should change in")
 	_, m := st.open(map[string]any{"session": "s1"})
 	require.Equal(t, "", m.Session)
+}
+
+// TestNewestListStays: a list of sessions that was made before a change, and comes
+// after the one made then, does not take its place.
+func TestNewestListStays(t *testing.T) {
+	st := start(t)
+	st.b.add("s1", "r")
+	st.open(map[string]any{"session": "s1"})
+	old, release := make(chan struct{}), make(chan struct{})
+	var later atomic.Bool
+	st.b.mu.Lock()
+	st.b.listed = func() {
+		if !later.Swap(true) {
+			close(old)
+			<-release
+		}
+	}
+	st.b.mu.Unlock()
+	var both sync.WaitGroup
+	both.Go(st.s.Changed)
+	<-old
+	require.NoError(t, st.b.Rename(t.Context(), "s1", "Renamed"))
+	both.Go(st.s.Changed)
+	time.Sleep(50 * time.Millisecond) // for the newer one to overtake, if it can
+	close(release)
+	both.Wait()
+	_, m := st.open(map[string]any{"session": "s1"})
+	require.Contains(t, m.html(), "Renamed")
 }

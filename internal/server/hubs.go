@@ -85,6 +85,8 @@ func (s *Server) adopt(ctx context.Context, live Live) {
 // addHub makes a hub and lets it follow its log; another that was made meanwhile
 // wins. It is held for one join.
 func (s *Server) addHub(ctx context.Context, live Live, confirm bool) *hub {
+	s.listing.Lock()
+	defer s.listing.Unlock()
 	rows := s.sessionRows(ctx)
 	h := newHub(s, live, s.webInfo(), confirm, rows)
 	s.mu.Lock()

@@ -38,6 +38,10 @@ type Server struct {
 	assets  web.Assets
 	md      *markdown.Renderer
 
+	// listing is held from reading the list of sessions until the pages have it,
+	// so that an older list never takes the place of a newer one. It comes before mu.
+	listing sync.Mutex
+
 	mu      sync.Mutex
 	host    string // the only Host that is answered; set by Serve
 	hubs    map[string]*hub
@@ -164,6 +168,8 @@ func (s *Server) routes() *chi.Mux {
 // Changed tells open pages that the list of sessions may be another: one was
 // started elsewhere, or ended.
 func (s *Server) Changed() {
+	s.listing.Lock()
+	defer s.listing.Unlock()
 	s.mu.Lock()
 	hubs := make([]*hub, 0, len(s.hubs))
 	for _, h := range s.hubs {
