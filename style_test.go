@@ -90,7 +90,7 @@ func (s source) checkVars(t *testing.T, d *ast.GenDecl) {
 			if i < len(v.Values) && constant(v.Values[i]) {
 				continue
 			}
-			t.Errorf("%s: package variable %s: only sentinel errors, regular expressions and embedded files may be package variables; return it from a function",
+			t.Errorf("%s: package variable %s: only sentinel errors, regular expressions compiled at their first use (sync.OnceValue) and embedded files may be package variables; return it from a function",
 				s.at(name.Pos()), name.Name)
 		}
 	}
@@ -121,10 +121,31 @@ func constant(v ast.Expr) bool {
 		return false
 	}
 	switch pkg.Name + "." + sel.Sel.Name {
-	case "errors.New", "fmt.Errorf", "regexp.MustCompile":
+	case "errors.New", "fmt.Errorf":
 		return true
+	case "sync.OnceValue":
+		return len(call.Args) == 1 && expression(call.Args[0])
 	}
 	return false
+}
+
+// expression reports whether a function only compiles a regular expression. Done
+// at the first use, it costs the commands nothing that do without.
+func expression(v ast.Expr) bool {
+	f, ok := v.(*ast.FuncLit)
+	if !ok || len(f.Body.List) != 1 {
+		return false
+	}
+	ret, ok := f.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(ret.Results) != 1 {
+		return false
+	}
+	call, ok := ret.Results[0].(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "MustCompile"
 }
 
 // TestPackageComments: each package says what it is for, in one place.

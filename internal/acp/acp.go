@@ -265,7 +265,7 @@ func (s *server) list(raw json.RawMessage) (any, error) {
 	return out, nil
 }
 
-var idPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z-]{0,63}$`)
+var idPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z-]{0,63}$`) })
 
 // loadTalk goes on with a stored conversation. shown sends the editor all that was
 // said in it first.
@@ -274,7 +274,7 @@ func (s *server) loadTalk(raw json.RawMessage, shown bool) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !idPattern.MatchString(p.SessionID) {
+	if !idPattern().MatchString(p.SessionID) {
 		return nil, fault(codeNotFound, "%q is not the id of a session", visible(p.SessionID))
 	}
 	if t, err := s.talk(p.SessionID); err == nil && t.active() {

@@ -5,23 +5,26 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coderrr/coderrr/internal/llm"
 )
 
 // callMark is how models that were trained on other formats begin a call in their
 // text (Qwen, Gemma, Kimi, Mistral, Llama, gpt-oss, and now and then Claude).
-var callMark = regexp.MustCompile(`<tool_call>|<function_calls>|<function=|<invoke\s+name=|<\|tool_calls?_|<\|python_tag\|>|\[TOOL_CALLS\]|<\|channel\|>commentary to=`)
+var callMark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`<tool_call>|<function_calls>|<function=|<invoke\s+name=|<\|tool_calls?_|<\|python_tag\|>|\[TOOL_CALLS\]|<\|channel\|>commentary to=`)
+})
 
 // word is a tool's name in such text.
-var word = regexp.MustCompile(`[A-Za-z0-9_-]+`)
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9_-]+`) })
 
 // textCall finds a call of one of names that was written as text, and returns what
 // stands before it. Such a call is never run: nothing says that the model meant
 // to make it, rather than to show it.
 func textCall(text string, names []string) (prose string, found bool) {
-	if at := callMark.FindStringIndex(text); at != nil {
-		for _, w := range word.FindAllString(text[at[1]:], -1) {
+	if at := callMark().FindStringIndex(text); at != nil {
+		for _, w := range word().FindAllString(text[at[1]:], -1) {
 			if slices.Contains(names, w) {
 				return strings.TrimSpace(text[:at[0]]), true
 			}

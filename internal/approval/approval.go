@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
@@ -26,9 +27,9 @@ import (
 const maxRecord = 1 << 20
 
 var (
-	planHash  = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	specID    = regexp.MustCompile(`^(\d{3,9})(-[a-z0-9][a-z0-9-]*)?$`)
-	sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+	planHash  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
+	specID    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{3,9})(-[a-z0-9][a-z0-9-]*)?$`) })
+	sessionID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`) })
 )
 
 // ErrName is wrapped when a spec, session or hash is not what one looks like.
@@ -59,7 +60,7 @@ func (s *Store) Record(spec, hash string, by ask.By) error {
 	if err != nil {
 		return err
 	}
-	if !planHash.MatchString(hash) {
+	if !planHash().MatchString(hash) {
 		return fmt.Errorf("record the approval of %s: hash %q: %w", spec, hash, ErrName)
 	}
 	if err := save(path, Record{Hash: hash, By: by, Time: time.Now().UTC()}); err != nil {
@@ -72,7 +73,7 @@ func (s *Store) Record(spec, hash string, by ask.By) error {
 // that is missing or damaged approves nothing and is no error; only a system that
 // refuses to read one is.
 func (s *Store) Approved(spec, hash string) (bool, error) {
-	if !planHash.MatchString(hash) {
+	if !planHash().MatchString(hash) {
 		return false, nil
 	}
 	rec, ok, err := s.Last(spec)
@@ -90,7 +91,7 @@ func (s *Store) Last(spec string) (rec Record, ok bool, err error) {
 	if err != nil {
 		return Record{}, false, fmt.Errorf("read the approval of %s: %w", spec, err)
 	}
-	if !ok || !planHash.MatchString(rec.Hash) {
+	if !ok || !planHash().MatchString(rec.Hash) {
 		return Record{}, false, nil
 	}
 	return rec, true, nil
@@ -134,7 +135,7 @@ func (s *Store) Forget(session string) error {
 // planPath is by number alone: a spec whose title is edited keeps its approval,
 // which names the exact bytes anyway.
 func (s *Store) planPath(spec string) (string, error) {
-	m := specID.FindStringSubmatch(spec)
+	m := specID().FindStringSubmatch(spec)
 	if m == nil {
 		return "", fmt.Errorf("spec %q: %w", spec, ErrName)
 	}
@@ -142,7 +143,7 @@ func (s *Store) planPath(spec string) (string, error) {
 }
 
 func (s *Store) sessionPath(id string) (string, error) {
-	if !sessionID.MatchString(id) {
+	if !sessionID().MatchString(id) {
 		return "", fmt.Errorf("session %q: %w", id, ErrName)
 	}
 	return filepath.Join(s.dir, "sessions", id+".json"), nil

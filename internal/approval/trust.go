@@ -14,7 +14,7 @@ const trustFile = "trust.json"
 // Trust stores that what a workspace brings for agents may be used. hash, hex
 // SHA-256, names what was listed: something new in the list is asked about again.
 func (s *Store) Trust(hash string, by ask.By) error {
-	if !planHash.MatchString(hash) {
+	if !planHash().MatchString(hash) {
 		return fmt.Errorf("record the trust in the workspace: hash %q: %w", hash, ErrName)
 	}
 	if err := save(filepath.Join(s.dir, trustFile), Record{Hash: hash, By: by, Time: time.Now().UTC()}); err != nil {
@@ -28,5 +28,5 @@ func (s *Store) Trust(hash string, by ask.By) error {
 func (s *Store) Trusted(hash string) bool {
 	var rec Record
 	ok, err := load(filepath.Join(s.dir, trustFile), &rec)
-	return ok && err == nil && planHash.MatchString(hash) && rec.Hash == hash
+	return ok && err == nil && planHash().MatchString(hash) && rec.Hash == hash
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -107,7 +108,7 @@ func resident(pid int) int64 {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	maps, _ := os.ReadFile(filepath.Join(dir, "smaps_rollup")) // it may have ended
 	sum := int64(0)
-	if m := share.FindSubmatch(maps); m != nil {
+	if m := share().FindSubmatch(maps); m != nil {
 		kilo, _ := strconv.ParseInt(string(m[1]), 10, 64) // the kernel writes numbers
 		sum = kilo << 10
 	}
@@ -123,4 +124,4 @@ func resident(pid int) int64 {
 	return sum
 }
 
-var share = regexp.MustCompile(`(?m)^Pss: +(\d+) kB`)
+var share = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^Pss: +(\d+) kB`) })

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/creack/pty"
@@ -157,7 +158,7 @@ type initialised struct {
 	took time.Duration
 }
 
-var initLine = regexp.MustCompile(`^init (\S+) @[\d.]+ ms, ([\d.]+) ms clock`)
+var initLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^init (\S+) @[\d.]+ ms, ([\d.]+) ms clock`) })
 
 // inits asks the runtime what each package cost before main. Of several runs the
 // least counts for each package: a pause of the machine is not the package's.
@@ -194,7 +195,7 @@ func (b *bench) inits(ctx context.Context) (initialised, error) {
 func parseInits(r io.Reader) []initialised {
 	var list []initialised
 	for lines := bufio.NewScanner(r); lines.Scan(); {
-		m := initLine.FindStringSubmatch(lines.Text())
+		m := initLine().FindStringSubmatch(lines.Text())
 		if m == nil {
 			continue
 		}

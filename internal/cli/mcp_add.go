@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -247,7 +248,7 @@ func (r *runner) consent(ctx context.Context, s mcp.Server) (ok, asked bool, err
 }
 
 // sounding finds names of variables whose values are secret.
-var sounding = regexp.MustCompile(`(?i)token|secret|passw|key|auth|cred|cookie`)
+var sounding = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)token|secret|passw|key|auth|cred|cookie`) })
 
 func secretAccount(server, kind, name string) string {
 	return "mcp." + server + "." + kind + "." + name
@@ -274,7 +275,7 @@ func secretAccounts(name string, s mcp.Server) []string {
 func (r *runner) apart(home, server string, s *mcp.Server) error {
 	keep := func(kind string, m map[string]string, all bool) error {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
-			if strings.Contains(m[k], "${") || !all && !sounding.MatchString(k) {
+			if strings.Contains(m[k], "${") || !all && !sounding().MatchString(k) {
 				continue
 			}
 			account := secretAccount(server, kind, k)
@@ -361,10 +362,10 @@ func jsonString(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-var bare = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var bare = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
 
 func tomlKey(k string) string {
-	if bare.MatchString(k) {
+	if bare().MatchString(k) {
 		return k
 	}
 	return jsonString(k)

@@ -190,7 +190,9 @@ func clip(s string, n int) string {
 }
 
 // secretField finds members of a message that hold a secret.
-var secretField = regexp.MustCompile(`(?i)token|secret|password|authorization|api[-_]?key|cookie|credential`)
+var secretField = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)token|secret|password|authorization|api[-_]?key|cookie|credential`)
+})
 
 // mcpDebug prints one handshake. Headers are never part of it; in messages the
 // values of members that sound secret, and of configured secrets, are masked.
@@ -244,7 +246,7 @@ func maskValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
-			if _, isText := x.(string); isText && secretField.MatchString(k) {
+			if _, isText := x.(string); isText && secretField().MatchString(k) {
 				v[k] = config.Mask
 			} else {
 				v[k] = maskValue(x)

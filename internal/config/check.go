@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kinds lists the providers that an adapter exists for.
@@ -13,7 +14,7 @@ func Kinds() []string {
 	return []string{"ollama", "anthropic", "openai", "google", "openrouter", "compatible"}
 }
 
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`) })
 
 // problem is a value that has the right type and makes no sense.
 type problem struct {
@@ -113,7 +114,7 @@ func checkServers(c Config) []problem {
 				out = append(out, problem{[]string{"mcp", "servers", name, key}, text})
 			}
 		}
-		add(serverName.MatchString(name), "", fmt.Sprintf("%q cannot name a server: letters, digits, _ and - only", name))
+		add(serverName().MatchString(name), "", fmt.Sprintf("%q cannot name a server: letters, digits, _ and - only", name))
 		add(slices.Contains([]string{"", "http", "stdio"}, s.Transport), "transport", fmt.Sprintf("%q is not one of http, stdio", s.Transport))
 		add(slices.Contains([]string{"", "auto", "none", "client_credentials"}, s.Auth), "auth", fmt.Sprintf("%q is not one of auto, none, client_credentials", s.Auth))
 		add(s.Timeout >= 0, "timeout", "must not be negative")

@@ -9,11 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 )
 
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var bareKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
 
 // errAbsent: there is nothing to unset.
 var errAbsent = errors.New("is not set in the file")
@@ -254,7 +255,7 @@ func splice(data []byte, from, to int, text string) []byte {
 func joinKey(path []string) string {
 	parts := make([]string, len(path))
 	for i, p := range path {
-		if parts[i] = p; !bareKey.MatchString(p) {
+		if parts[i] = p; !bareKey().MatchString(p) {
 			parts[i] = quote(p)
 		}
 	}

@@ -14,13 +14,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"time"
 )
 
 // ErrDamaged is wrapped when a stored content is not what its name says.
 var ErrDamaged = errors.New("the stored content is damaged")
 
-var sha = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var sha = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 // Store keeps contents by hash in a directory of its own. Safe for concurrent
 // use, also by several processes.
@@ -79,7 +80,7 @@ func (s *Store) put(name string, data []byte) error {
 // Get returns a stored content. The error wraps fs.ErrNotExist when it was never
 // stored or is pruned, ErrDamaged when its bytes changed.
 func (s *Store) Get(name string) ([]byte, error) {
-	if !sha.MatchString(name) {
+	if !sha().MatchString(name) {
 		return nil, fmt.Errorf("old content %q: %w", name, fs.ErrNotExist)
 	}
 	data, err := os.ReadFile(s.path(name))

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -167,12 +168,14 @@ func (r *retrier) wait(e *Error, attempt int) time.Duration {
 }
 
 // limitNumber finds the size of a per-minute budget in a provider's message.
-var limitNumber = regexp.MustCompile(`(?i)limit(?: of)?:? ?([\d,]+)|([\d,]+) (?:input )?tokens per minute`)
+var limitNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)limit(?: of)?:? ?([\d,]+)|([\d,]+) (?:input )?tokens per minute`)
+})
 
 // oversize reports whether the prompt itself is beyond the budget.
 func (r *retrier) oversize(req Request, e *Error) bool {
 	size := EstimateTokens(req)
-	if m := limitNumber.FindStringSubmatch(e.Message); m != nil {
+	if m := limitNumber().FindStringSubmatch(e.Message); m != nil {
 		limit, err := strconv.ParseInt(strings.ReplaceAll(m[1]+m[2], ",", ""), 10, 64)
 		if err == nil && limit >= 1000 { // a smaller number counts requests
 			return size > limit

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/coderrr/coderrr/internal/ask"
 	"github.com/coderrr/coderrr/internal/inert"
@@ -22,7 +23,9 @@ const maxFields = 20
 
 // private finds fields that ask for a secret: a form must not (2025-11-25,
 // client/elicitation.mdx), and no model or log is a place for one.
-var private = regexp.MustCompile(`(?i)pass(word|phrase|code)|secret|api[-_ ]?key|token|credential|private[-_ ]?key|\bpin\b|cvv|card[-_ ]?number`)
+var private = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)pass(word|phrase|code)|secret|api[-_ ]?key|token|credential|private[-_ ]?key|\bpin\b|cvv|card[-_ ]?number`)
+})
 
 // field is one question of a form.
 type field struct {
@@ -51,12 +54,12 @@ func (s *server) elicit(ctx context.Context, e wire.Elicitation) wire.ElicitResu
 	if json.Unmarshal(e.Schema, &form) != nil || len(form.Properties) > maxFields {
 		return wire.ElicitResult{Action: "decline"}
 	}
-	if private.MatchString(e.Message) {
+	if private().MatchString(e.Message) {
 		s.m.notice("warning", "The MCP server "+s.name+" asked for something secret; it was declined. Secrets belong into its configuration, not into a form.")
 		return wire.ElicitResult{Action: "decline"}
 	}
 	for name, f := range form.Properties {
-		if private.MatchString(name) || private.MatchString(f.Title) || private.MatchString(f.Description) || f.Format == "password" {
+		if private().MatchString(name) || private().MatchString(f.Title) || private().MatchString(f.Description) || f.Format == "password" {
 			s.m.notice("warning", "The MCP server "+s.name+" asked for something secret; it was declined. Secrets belong into its configuration, not into a form.")
 			return wire.ElicitResult{Action: "decline"}
 		}

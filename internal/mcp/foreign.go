@@ -6,14 +6,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-var badName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+var badName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]+`) })
 
 // Name makes a name for a server out of any text, "" where nothing is left.
 func Name(text string) string {
-	name := strings.Trim(badName.ReplaceAllString(text, "-"), "-_")
+	name := strings.Trim(badName().ReplaceAllString(text, "-"), "-_")
 	return name[:min(len(name), 64)]
 }
 

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coderrr/coderrr/internal/mcp/oauth"
@@ -107,7 +108,9 @@ func hasAuthorization(headers map[string]string) bool {
 	return false
 }
 
-var variable = regexp.MustCompile(`\$\{(env:|secret:)?([A-Za-z_][A-Za-z0-9_.-]*)(:-([^}]*))?\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{(env:|secret:)?([A-Za-z_][A-Za-z0-9_.-]*)(:-([^}]*))?\}`)
+})
 
 // Secret is how a configuration names a value that is kept apart, under account.
 func Secret(account string) string { return "${secret:" + account + "}" }
@@ -118,8 +121,8 @@ func Secret(account string) string { return "${secret:" + account + "}" }
 func (c Server) expand(getenv func(string) string, vault oauth.Vault) (Server, error) {
 	var missing []string
 	fill := func(field, s string) string {
-		return variable.ReplaceAllStringFunc(s, func(ref string) string {
-			m := variable.FindStringSubmatch(ref)
+		return variable().ReplaceAllStringFunc(s, func(ref string) string {
+			m := variable().FindStringSubmatch(ref)
 			if m[1] == "secret:" {
 				if vault == nil {
 					missing = append(missing, field+" needs a stored secret, and there is no place they are stored")

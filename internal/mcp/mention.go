@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coderrr/coderrr/internal/mcp/wire"
 )
@@ -24,9 +25,13 @@ type Brought struct {
 }
 
 var (
-	mention = regexp.MustCompile(`(^|[\s(])@([A-Za-z0-9][A-Za-z0-9_-]{0,63}):([^\s]+)`)
-	command = regexp.MustCompile(`^\s*/([A-Za-z0-9][A-Za-z0-9_-]{0,63}):(\S+)(?:\s+((?s:.*\S)))?\s*$`)
-	fence   = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})")
+	mention = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(^|[\s(])@([A-Za-z0-9][A-Za-z0-9_-]{0,63}):([^\s]+)`)
+	})
+	command = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*/([A-Za-z0-9][A-Za-z0-9_-]{0,63}):(\S+)(?:\s+((?s:.*\S)))?\s*$`)
+	})
+	fence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^ {0,3}(`{3,}|~{3,})") })
 )
 
 // maxMentions bounds how many resources one text brings along.
@@ -37,13 +42,13 @@ const maxMentions = 10
 // what others wrote. What was read is told as a notice.
 func (m *Manager) Bring(ctx context.Context, text string) Brought {
 	out := Brought{Rest: text}
-	if cmd := command.FindStringSubmatch(text); cmd != nil {
+	if cmd := command().FindStringSubmatch(text); cmd != nil {
 		out.Text, out.Err = m.asked(ctx, cmd[1], cmd[2], cmd[3])
 	}
 	var names []string
 	out.Rest = outsideFences(text, func(line string) string {
-		return mention.ReplaceAllStringFunc(line, func(found string) string {
-			part := mention.FindStringSubmatch(found)
+		return mention().ReplaceAllStringFunc(line, func(found string) string {
+			part := mention().FindStringSubmatch(found)
 			if m.find(part[2]) == nil {
 				return found
 			}
@@ -83,7 +88,7 @@ func outsideFences(text string, change func(line string) string) string {
 	open := ""
 	for line := range strings.Lines(text) {
 		mark := ""
-		if found := fence.FindStringSubmatch(line); found != nil {
+		if found := fence().FindStringSubmatch(line); found != nil {
 			mark = found[1]
 		}
 		switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/coderrr/coderrr/internal/llm"
 )
@@ -15,7 +16,9 @@ const (
 )
 
 // imageRef is a picture that a message names: @shot.png, or @"my shot.png".
-var imageRef = regexp.MustCompile(`(?i)(?:^|[\s(])@(?:"([^"\n]+\.(?:png|jpe?g|gif|webp))"|([^\s"'<>|]+\.(?:png|jpe?g|gif|webp)))`)
+var imageRef = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:^|[\s(])@(?:"([^"\n]+\.(?:png|jpe?g|gif|webp))"|([^\s"'<>|]+\.(?:png|jpe?g|gif|webp)))`)
+})
 
 // attach lets a person's message bring what it names: pictures of the workspace, and
 // what is found outside of it.
@@ -36,7 +39,7 @@ func (s *Session) attach(ctx context.Context) {
 // cannot be used is told and left out.
 func (s *Session) images(ctx context.Context, text string) llm.Blocks {
 	var out llm.Blocks
-	for _, m := range imageRef.FindAllStringSubmatch(text, -1) {
+	for _, m := range imageRef().FindAllStringSubmatch(text, -1) {
 		name := m[1] + m[2]
 		img, err := s.image(ctx, name)
 		switch {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coderrr/coderrr/internal/inert"
 )
@@ -115,7 +116,9 @@ func parseIndex(data []byte, base *url.URL) ([]Info, error) {
 // documents are the names a skill's text may have in its folder.
 func documents() []string { return []string{"Skills.md", "SKILL.md"} }
 
-var entryPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*\.md$`)
+var entryPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*\.md$`)
+})
 
 // info is what an entry says, or false if it cannot be used: no proper name, no
 // location at the registry, a document outside its folder.
@@ -126,7 +129,7 @@ func (e entry) info(key string, base *url.URL) (Info, bool) {
 		Description: plain(string(e.Description), 400), Version: plain(string(e.Version), 40), Author: plain(string(e.Author), 80),
 		sha256: strings.ToLower(strings.TrimPrefix(strings.TrimSpace(string(e.SHA256)), "sha256:")),
 	}
-	if !namePattern.MatchString(i.Name) {
+	if !namePattern().MatchString(i.Name) {
 		return i, false
 	}
 	for _, tag := range append(e.Tags, e.Keywords...) {
@@ -137,7 +140,7 @@ func (e entry) info(key string, base *url.URL) (Info, bool) {
 	location := string(cmp.Or(e.Download, e.URL, e.Path))
 	names := documents()
 	if doc := string(cmp.Or(e.Entry, e.File)); doc != "" {
-		if !entryPattern.MatchString(doc) || strings.Contains(doc, "..") {
+		if !entryPattern().MatchString(doc) || strings.Contains(doc, "..") {
 			return i, false
 		}
 		names = []string{doc}

@@ -172,10 +172,10 @@ func (p place) describe(ctx context.Context, folder string) (Info, error) {
 	}
 	fields := front(string(data))
 	info := Info{Name: fields["name"], Description: plain(fields["description"], 400), Version: plain(fields["version"], 40), Source: p.name(), local: p, folder: folder}
-	if !namePattern.MatchString(info.Name) {
+	if !namePattern().MatchString(info.Name) {
 		info.Name = folder
 	}
-	if !namePattern.MatchString(info.Name) {
+	if !namePattern().MatchString(info.Name) {
 		return Info{}, fmt.Errorf("%s is not a skill's name: it takes a-z, 0-9, - and _", quote(info.Name))
 	}
 	return info, nil

@@ -101,12 +101,12 @@ func (r *Registry) Search(ctx context.Context, query string, limit int) ([]Info,
 	return rank(index, query, limit), nil
 }
 
-var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-_]{0,63}$`)
+var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-_]{0,63}$`) })
 
 // Load fetches a skill's text.
 func (r *Registry) Load(ctx context.Context, name string) (Skill, error) {
 	name = strings.TrimSpace(name)
-	if !namePattern.MatchString(name) {
+	if !namePattern().MatchString(name) {
 		return Skill{}, fmt.Errorf("%w: %s is not a skill's name; take one that search_skills returned", ErrNoSkill, quote(name))
 	}
 	index, err := r.load(ctx)

@@ -110,7 +110,7 @@ func (e edits) count(task int, status Status) {
 		}
 	}
 	for i, l := range e.doc.lines {
-		m := progressPattern.FindStringSubmatchIndex(l.text)
+		m := progressPattern().FindStringSubmatchIndex(l.text)
 		if l.kind != progress || m == nil || m[2] < 0 {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // kind is what a line of tasks.md is.
@@ -268,11 +269,13 @@ func headingOf(text string) (level int, rest string, ok bool) {
 	return level, rest, true
 }
 
-var taskPattern = regexp.MustCompile(`^(?:\[[ xX~/]\][ \t]*)?[*_]{0,3}(?:(?i:task)[ \t]+[Tt]?|[Tt])([0-9]{1,6})(?:[*_]{0,3}[ \t]*[:.)–—-][*_]{0,3}|[*_]{1,3}|[ \t]|$)[ \t]*(?:[-–—:][ \t]+)?(.*)$`)
+var taskPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\[[ xX~/]\][ \t]*)?[*_]{0,3}(?:(?i:task)[ \t]+[Tt]?|[Tt])([0-9]{1,6})(?:[*_]{0,3}[ \t]*[:.)–—-][*_]{0,3}|[*_]{1,3}|[ \t]|$)[ \t]*(?:[-–—:][ \t]+)?(.*)$`)
+})
 
 // taskHeading reads "T001: title", "T1 - title", "**T1** title".
 func taskHeading(rest string) (id, name string, ok bool) {
-	m := taskPattern.FindStringSubmatch(rest)
+	m := taskPattern().FindStringSubmatch(rest)
 	if m == nil {
 		return "", "", false
 	}
@@ -292,12 +295,14 @@ func canonical(digits string) string {
 	return fmt.Sprintf("T%03d", n)
 }
 
-var idPattern = regexp.MustCompile("^[`*_\\[(]*(?i:task[ \\t]+)?[Tt]?([0-9]{1,6})[`*_\\])]*\\.?$")
+var idPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^[`*_\\[(]*(?i:task[ \\t]+)?[Tt]?([0-9]{1,6})[`*_\\])]*\\.?$")
+})
 
 // TaskID returns the one way an id is written: T1, t001 and 1 are T001. Anything
 // else comes back as it is.
 func TaskID(id string) string {
-	if m := idPattern.FindStringSubmatch(strings.TrimSpace(id)); m != nil {
+	if m := idPattern().FindStringSubmatch(strings.TrimSpace(id)); m != nil {
 		return canonical(m[1])
 	}
 	return id
@@ -319,8 +324,10 @@ func documentTitle(rest string) string {
 	return rest
 }
 
-var progressPattern = regexp.MustCompile(`^[ \t]*(?:[-*+][ \t]+)?[*_]{0,3}(?i:progress)[*_]{0,3}[ \t]*:[*_]{0,3}[ \t]*(?:([0-9]{1,6})([ \t]*(?:/|of)[ \t]*)([0-9]{1,6})|[0-9]{1,3}[ \t]*%)(?i:[ \t]+tasks?)?(?i:[ \t]+(?:complete|completed|done))?\.?[*_]{0,3}[ \t]*$`)
+var progressPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[ \t]*(?:[-*+][ \t]+)?[*_]{0,3}(?i:progress)[*_]{0,3}[ \t]*:[*_]{0,3}[ \t]*(?:([0-9]{1,6})([ \t]*(?:/|of)[ \t]*)([0-9]{1,6})|[0-9]{1,3}[ \t]*%)(?i:[ \t]+tasks?)?(?i:[ \t]+(?:complete|completed|done))?\.?[*_]{0,3}[ \t]*$`)
+})
 
 func isProgress(text string) bool {
-	return strings.Contains(text, ":") && progressPattern.MatchString(text)
+	return strings.Contains(text, ":") && progressPattern().MatchString(text)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Doc is a tasks.md that was read. It keeps the bytes, so that a change touches
@@ -163,8 +164,8 @@ func name(key string) string {
 func known(key string) bool { return name(key) != "" }
 
 var (
-	quoted = regexp.MustCompile("`+([^`]+)`+")
-	aside  = regexp.MustCompile(`[ \t]+\([^()]*\)$`)
+	quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`+([^`]+)`+") })
+	aside  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[ \t]+\([^()]*\)$`) })
 )
 
 // splitFiles reads a list of files: quoted by backticks or not, separated by commas,
@@ -172,7 +173,7 @@ var (
 func splitFiles(value string, below []string) []string {
 	var out []string
 	add := func(s string) {
-		s = aside.ReplaceAllString(strings.TrimSpace(s), "")
+		s = aside().ReplaceAllString(strings.TrimSpace(s), "")
 		s = strings.TrimPrefix(strings.Trim(s, "`\"' \t"), "./")
 		if !none(s) && !slices.Contains(out, s) {
 			out = append(out, s)
@@ -180,7 +181,7 @@ func splitFiles(value string, below []string) []string {
 	}
 	for _, part := range append([]string{value}, below...) {
 		at := 0
-		for _, m := range quoted.FindAllStringSubmatchIndex(part, -1) {
+		for _, m := range quoted().FindAllStringSubmatchIndex(part, -1) {
 			for _, s := range strings.FieldsFunc(part[at:m[0]], separates) {
 				add(s)
 			}
@@ -189,7 +190,7 @@ func splitFiles(value string, below []string) []string {
 		}
 		rest := part[at:]
 		if at > 0 {
-			rest = aside.ReplaceAllString(" "+strings.TrimLeft(rest, " "), "")
+			rest = aside().ReplaceAllString(" "+strings.TrimLeft(rest, " "), "")
 		}
 		for _, s := range strings.FieldsFunc(rest, separates) {
 			add(s)
@@ -204,7 +205,7 @@ func splitIDs(value string, below []string) []string {
 	var out []string
 	for _, part := range append([]string{value}, below...) {
 		for _, s := range strings.FieldsFunc(strings.ReplaceAll(part, " and ", ","), separates) {
-			s = strings.TrimSpace(aside.ReplaceAllString(s, ""))
+			s = strings.TrimSpace(aside().ReplaceAllString(s, ""))
 			if none(strings.Trim(s, "`*_. ")) {
 				continue
 			}

@@ -39,7 +39,7 @@ type Store struct {
 // NewStore returns a store over the folder of specs.
 func NewStore(files Files) *Store { return &Store{files: files} }
 
-var folderPattern = regexp.MustCompile(`^[0-9]{3,6}-[a-z0-9-]{1,60}$`)
+var folderPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{3,6}-[a-z0-9-]{1,60}$`) })
 
 func number(folder string) int {
 	digits, _, _ := strings.Cut(folder, "-")
@@ -63,7 +63,7 @@ func (s *Store) folders() ([]string, error) {
 	}
 	var names []string
 	for _, f := range all {
-		if f.Kind == workspace.KindDir && folderPattern.MatchString(f.Name) {
+		if f.Kind == workspace.KindDir && folderPattern().MatchString(f.Name) {
 			names = append(names, f.Name)
 		}
 	}
@@ -198,7 +198,7 @@ func unfit(data []byte) string {
 }
 
 func (s *Store) read(id, doc string) ([]byte, error) {
-	if !folderPattern.MatchString(id) {
+	if !folderPattern().MatchString(id) {
 		return nil, fmt.Errorf("%w: %q", ErrNotFound, clip(id, 80))
 	}
 	data, err := s.files.Read(file(id, doc))

@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // maxOwn bounds a file that Dir.Read reads, in bytes.
@@ -16,10 +17,10 @@ const maxOwn = 16 << 20
 
 // safeName is what a file or folder that we make may be called: nothing hidden,
 // nothing that a system treats specially.
-var safeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var safeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`) })
 
 // reserved are names that Windows gives to devices.
-var reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
+var reserved = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`) })
 
 // Dir is a folder of Coderrr's own inside the workspace. Only real folders and
 // regular files are used: a link anywhere on the way is refused, because whoever
@@ -136,7 +137,7 @@ func (s *spot) hashOwn() (string, error) {
 // forWriting checks the names of what is to be made and makes the folders.
 func (d *Dir) forWriting(name string) (*spot, error) {
 	for part := range strings.SplitSeq(name, "/") {
-		if !safeName.MatchString(part) || reserved.MatchString(part) {
+		if !safeName().MatchString(part) || reserved().MatchString(part) {
 			return nil, fail(name, "not a name that Coderrr gives; letters, digits, dot, dash and underscore only", ErrName)
 		}
 	}

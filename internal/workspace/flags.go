@@ -6,13 +6,16 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/coderrr/coderrr/internal/inert"
 	"github.com/coderrr/coderrr/internal/policy"
 )
 
 // commandsInGitConfig finds settings that make git start a program (git-config(1)).
-var commandsInGitConfig = regexp.MustCompile(`(?im)^\s*(\[[^\]\n]*\]\s*)?(fsmonitor|sshcommand|hookspath|editor|pager|askpass|gitproxy|textconv|command|clean|smudge|process|driver|cmd|helper|external|program|uploadpack|receivepack|alternaterefscommand)\s*=|^\s*\[\s*(alias|include|includeif)\b`)
+var commandsInGitConfig = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^\s*(\[[^\]\n]*\]\s*)?(fsmonitor|sshcommand|hookspath|editor|pager|askpass|gitproxy|textconv|command|clean|smudge|process|driver|cmd|helper|external|program|uploadpack|receivepack|alternaterefscommand)\s*=|^\s*\[\s*(alias|include|includeif)\b`)
+})
 
 // Flags is what a person should see of a proposed write: what policy says of the
 // resolved path, whether the folder looks like a git directory, further names of
@@ -46,7 +49,7 @@ func (r *Root) Flags(ctx context.Context, p string, data []byte) (flags []policy
 // gitConfig recognises a git configuration that starts programs, in a file that
 // git would read as one once the rest is there.
 func gitConfig(name string, data []byte) bool {
-	return (name == "config" || name == "config.worktree") && commandsInGitConfig.Match(data)
+	return (name == "config" || name == "config.worktree") && commandsInGitConfig().Match(data)
 }
 
 // gitShaped reports whether a folder on the way to the file is a git directory by

@@ -5,12 +5,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/llm/wire"
 )
 
-var toolIndex = regexp.MustCompile(`tools\.(\d+)`)
+var toolIndex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`tools\.(\d+)`) })
 
 // repair finds what to leave out after a refusal, remembers it, and says what it
 // was; "" means that there is nothing to try.
@@ -30,7 +31,7 @@ func (p *Provider) repair(req llm.Request, e *llm.Error) string {
 	if e.Kind != llm.KindUnsupported && e.Kind != llm.KindBadRequest {
 		return ""
 	}
-	if m := toolIndex.FindStringSubmatch(e.Message); m != nil {
+	if m := toolIndex().FindStringSubmatch(e.Message); m != nil {
 		return p.dropTool(req, m[1])
 	}
 	if strings.Contains(low, "schema") {

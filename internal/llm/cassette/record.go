@@ -16,7 +16,9 @@ import (
 
 // keyShape matches keys by their look: a provider may echo one that we were not
 // told about.
-var keyShape = regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{12,}|AIza[A-Za-z0-9_-]{20,}|gsk_[A-Za-z0-9]{16,}|xai-[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[A-Z0-9]{16})`)
+var keyShape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{12,}|AIza[A-Za-z0-9_-]{20,}|gsk_[A-Za-z0-9]{16,}|xai-[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[A-Z0-9]{16})`)
+})
 
 const masked = "[secret]"
 
@@ -107,7 +109,7 @@ func (r *Recorder) mask(s string) string {
 			s = strings.ReplaceAll(s, secret, masked)
 		}
 	}
-	return keyShape.ReplaceAllString(s, masked)
+	return keyShape().ReplaceAllString(s, masked)
 }
 
 // kept are the response headers that change how an answer is read.

@@ -5,11 +5,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/coderrr/coderrr/internal/llm"
 )
 
-var toolIndex = regexp.MustCompile(`function_?[dD]eclarations\[(\d+)\]`)
+var toolIndex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`function_?[dD]eclarations\[(\d+)\]`) })
 
 // repair finds what to leave out after a refusal, remembers it, and says what it
 // was; "" means that there is nothing to try.
@@ -35,7 +36,7 @@ func (p *Provider) repair(req llm.Request, e *llm.Error) string {
 		if why := learn(dropSchema, "the full tool schemas were refused; plain ones are sent"); why != "" {
 			return why
 		}
-		if m := toolIndex.FindStringSubmatch(e.Message); m != nil {
+		if m := toolIndex().FindStringSubmatch(e.Message); m != nil {
 			return p.dropTool(req, m[1])
 		}
 	case strings.Contains(low, "thinking"):

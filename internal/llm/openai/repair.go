@@ -5,12 +5,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/llm/wire"
 )
 
-var toolIndex = regexp.MustCompile(`tools\[(\d+)\]|tools\.(\d+)`)
+var toolIndex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`tools\[(\d+)\]|tools\.(\d+)`) })
 
 // repair finds what to leave out after a refusal, remembers it, and says what it
 // was; "" means that there is nothing to try.
@@ -35,7 +36,7 @@ func (p *Provider) repair(req llm.Request, e *llm.Error) string {
 	if e.Kind != llm.KindUnsupported && e.Kind != llm.KindBadRequest {
 		return ""
 	}
-	if m := toolIndex.FindStringSubmatch(e.Param + " " + e.Message); m != nil {
+	if m := toolIndex().FindStringSubmatch(e.Param + " " + e.Message); m != nil {
 		if why := p.dropTool(req, m[1]+m[2]); why != "" {
 			return why
 		}

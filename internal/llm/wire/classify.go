@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/coderrr/coderrr/internal/llm"
 )
@@ -178,16 +179,22 @@ func tooLong(status int, low string) bool {
 
 // Prompt size and limit in messages; the group named t is the size, l the limit.
 var (
-	sizeAnthropic = regexp.MustCompile(`(?P<t>\d+) tokens > (?P<l>\d+) maximum`)
-	sizeOpenAI    = regexp.MustCompile(`maximum context length is (?P<l>\d+) tokens\D+(?P<t>\d+) tokens`)
-	sizeGoogle    = regexp.MustCompile(`token count \((?P<t>\d+)\) exceeds the maximum number of tokens allowed \((?P<l>\d+)\)`)
-	sizeLlama     = regexp.MustCompile(`\((?P<t>\d+) tokens\) exceeds the available context size \((?P<l>\d+) tokens\)`)
-	sizePerMinute = regexp.MustCompile(`Limit:? (?P<l>\d+), Requested:? (?P<t>\d+)`)
+	sizeAnthropic = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?P<t>\d+) tokens > (?P<l>\d+) maximum`) })
+	sizeOpenAI    = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`maximum context length is (?P<l>\d+) tokens\D+(?P<t>\d+) tokens`)
+	})
+	sizeGoogle = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`token count \((?P<t>\d+)\) exceeds the maximum number of tokens allowed \((?P<l>\d+)\)`)
+	})
+	sizeLlama = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\((?P<t>\d+) tokens\) exceeds the available context size \((?P<l>\d+) tokens\)`)
+	})
+	sizePerMinute = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Limit:? (?P<l>\d+), Requested:? (?P<t>\d+)`) })
 )
 
 func sizes(message string) (tokens, limit int64) {
 	message = strings.ReplaceAll(message, ",", "")
-	for _, re := range []*regexp.Regexp{sizeAnthropic, sizeOpenAI, sizeGoogle, sizeLlama, sizePerMinute} {
+	for _, re := range []*regexp.Regexp{sizeAnthropic(), sizeOpenAI(), sizeGoogle(), sizeLlama(), sizePerMinute()} {
 		m := re.FindStringSubmatch(message)
 		if m == nil {
 			continue

@@ -4,11 +4,14 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // keyShape matches keys by their look, so that one that we do not hold (a
 // provider's echo of another) is masked too.
-var keyShape = regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{12,}|AIza[A-Za-z0-9_-]{20,}|gsk_[A-Za-z0-9]{16,}|xai-[A-Za-z0-9]{16,})`)
+var keyShape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{12,}|AIza[A-Za-z0-9_-]{20,}|gsk_[A-Za-z0-9]{16,}|xai-[A-Za-z0-9]{16,})`)
+})
 
 const masked = "[key]"
 
@@ -51,5 +54,5 @@ func (c *Client) Redact(s string) string {
 	for _, secret := range c.secrets {
 		s = strings.ReplaceAll(s, secret, masked)
 	}
-	return keyShape.ReplaceAllString(s, masked)
+	return keyShape().ReplaceAllString(s, masked)
 }

@@ -5,13 +5,16 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // absurd is a wait that no server means; such a header is taken as absent.
 const absurd = 24 * time.Hour
 
-var waitText = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+|\d+(?:\.\d+)? ?(?:seconds|second|minutes|minute))`)
+var waitText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+|\d+(?:\.\d+)? ?(?:seconds|second|minutes|minute))`)
+})
 
 // retryAfter is the wait a failed answer asks for, zero if it asks for none.
 // Order: retry-after-ms, retry-after (RFC 9110 section 10.2.3: seconds or a date),
@@ -70,7 +73,7 @@ func headerWait(h http.Header) time.Duration {
 }
 
 func waitInText(message string) time.Duration {
-	m := waitText.FindStringSubmatch(message)
+	m := waitText().FindStringSubmatch(message)
 	if m == nil {
 		return 0
 	}

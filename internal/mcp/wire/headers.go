@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // headerParam is an argument that is repeated in a header Mcp-Param-NAME
@@ -20,8 +21,8 @@ type headerParam struct {
 }
 
 var (
-	token         = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") // RFC 9110, section 5.6.2
-	encodedHeader = regexp.MustCompile(`^=\?base64\?.*\?=$`)
+	token         = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") }) // RFC 9110, section 5.6.2
+	encodedHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^=\?base64\?.*\?=$`) })
 )
 
 // maxSchemaDepth bounds the walk through a schema.
@@ -91,7 +92,7 @@ func (w *headerWalk) object(node any, path []string, plain bool, depth int) erro
 
 func (w *headerWalk) take(node map[string]any, annotation any, path []string, plain bool) error {
 	name, ok := annotation.(string)
-	if !ok || !token.MatchString(name) {
+	if !ok || !token().MatchString(name) {
 		return fmt.Errorf("x-mcp-header of %s is not a header name", strings.Join(path, "."))
 	}
 	kind, _ := node["type"].(string)
@@ -142,7 +143,7 @@ func mirror(params []headerParam, arguments json.RawMessage) map[string]string {
 // headerValue writes a text as a header value: as it is where that is safe, else
 // in base64.
 func headerValue(s string) string {
-	safe := s == strings.Trim(s, " \t") && !encodedHeader.MatchString(s)
+	safe := s == strings.Trim(s, " \t") && !encodedHeader().MatchString(s)
 	for i := range len(s) {
 		safe = safe && (s[i] >= 0x20 && s[i] < 0x7F || s[i] == '\t')
 	}

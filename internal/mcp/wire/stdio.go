@@ -249,14 +249,14 @@ func (c *Client) Noise() (count int64, last []string) {
 	return t.lines, append([]string(nil), t.noise...)
 }
 
-var telling = regexp.MustCompile(`(?i)error|fatal|panic|cannot|not found|denied`)
+var telling = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)error|fatal|panic|cannot|not found|denied`) })
 
 // lastWords picks the line of stderr that says most: the last that tells of an
 // error, else the last.
 func lastWords(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for _, l := range slices.Backward(lines) {
-		if telling.MatchString(l) {
+		if telling().MatchString(l) {
 			return l
 		}
 	}

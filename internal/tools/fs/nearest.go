@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/coderrr/coderrr/internal/inert"
@@ -214,7 +215,7 @@ func blanks(s string) string {
 	return mark.Replace(lead) + strings.ReplaceAll(visible(strings.ReplaceAll(text, "\u00a0", "⟨U+00A0⟩")), "\t", "→") + mark.Replace(tail)
 }
 
-var numbered = regexp.MustCompile(`(?m)^[ ]*\d+(\t|[ ]?[|:→] ?|  )`)
+var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ ]*\d+(\t|[ ]?[|:→] ?|  )`) })
 
 // unescape takes away one level of escaping.
 func unescape(s string) string {
@@ -236,7 +237,7 @@ func hints(text string, in editArgs) []string {
 	if found(html.UnescapeString(in.Old)) {
 		out = append(out, `old_string holds HTML entities (such as &lt;) where the file has the character itself.`)
 	}
-	if found(numbered.ReplaceAllString(in.Old, "")) {
+	if found(numbered().ReplaceAllString(in.Old, "")) {
 		out = append(out, "old_string holds the line numbers that read_file shows; they are not part of the file. Leave them out.")
 	}
 	if found(strings.TrimRight(in.Old, " \t\r\n")) {

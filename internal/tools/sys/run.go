@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coderrr/coderrr/internal/event"
@@ -76,7 +77,7 @@ func notStarted(ctx context.Context, line string, err error) tools.Result {
 
 // colours are the sequences that only change how text looks; they are left out so
 // that the model reads the words.
-var colours = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
+var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;:]*[mK]") })
 
 func report(res sandbox.Result, tier string) string {
 	var b strings.Builder
@@ -92,7 +93,7 @@ func report(res sandbox.Result, tier string) string {
 	if res.Reason != "" {
 		b.WriteString(clean(res.Reason, 2<<10) + "\n")
 	}
-	output := strings.ReplaceAll(colours.ReplaceAllString(res.Output, ""), "\r\n", "\n")
+	output := strings.ReplaceAll(colours().ReplaceAllString(res.Output, ""), "\r\n", "\n")
 	output = strings.TrimRight(strings.ReplaceAll(output, "\r", "\n"), "\n")
 	total := int64(len(res.Output)) + res.Dropped
 	switch {
