@@ -47,6 +47,8 @@ type Backend interface {
 	// Files lists a dozen paths of the workspace that fit a few letters, the best
 	// first.
 	Files(ctx context.Context, query string) ([]string, error)
+	// Picture keeps a picture for a message and returns the path that names it there.
+	Picture(ctx context.Context, data []byte) (string, error)
 	// Models lists what the configured provider serves.
 	Models(ctx context.Context) ([]ModelChoice, error)
 }

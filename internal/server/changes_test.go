@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/coderrr/coderrr/internal/diff"
@@ -34,6 +35,24 @@ func edited(l *live, before, after string) {
 	l.log.Append(event.FileChanged{
 		Path: "a.txt", Op: "edit", Before: "h0", After: "h1", Added: added, Removed: removed, Diff: text, DiffTruncated: cut, Task: "T001",
 	})
+}
+
+// TestPicture: a picture is kept, and its path comes back; one that is refused says
+// why. A page without a token sends nothing as large.
+func TestPicture(t *testing.T) {
+	st := start(t)
+	tb, _ := st.open(nil)
+	a, _ := tb.do("picture", map[string]any{"data": []byte("picture")})
+	require.True(t, a.OK)
+	require.Equal(t, []string{"pictures/p.png"}, a.Files)
+	a, _ = tb.do("picture", map[string]any{"data": make([]byte, 5<<20)})
+	require.False(t, a.OK)
+	require.Equal(t, "No picture.", a.Why)
+
+	ws := st.dial()
+	require.NoError(t, ws.Write(t.Context(), websocket.MessageText, make([]byte, 8<<10)))
+	_, _, err := ws.Read(t.Context())
+	require.Equal(t, websocket.StatusMessageTooBig, websocket.CloseStatus(err))
 }
 
 func TestUndoOfOneHunk(t *testing.T) {

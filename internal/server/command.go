@@ -38,12 +38,13 @@ type command struct {
 	From     int                `json:"from"`     // lines, hunks, context: the first
 	To       int                `json:"to"`       // context: the last line, 0 is the end
 	Shift    int                `json:"shift"`    // context: how far the new numbers are from the old
+	Data     []byte             `json:"data"`     // picture, in base64
 	Target   string             `json:"target"`   // open, resume, remove, rename; "" is the start page
 }
 
 func (c command) known() bool {
 	switch c.Type {
-	case "start", "say", "unsay", "compact", "model", "answer", "stop", "edit", "confirm_writes", "undo", "open", "resume", "remove", "files", "models",
+	case "start", "say", "unsay", "compact", "model", "answer", "stop", "edit", "confirm_writes", "undo", "open", "resume", "remove", "files", "models", "picture",
 		"undo_hunk", "lines", "hunks", "context", "rename":
 		return true
 	default:
@@ -63,7 +64,7 @@ var errBusy = errors.New("the last commands are still being done")
 // handle does what is quick at once, and puts the rest behind what is slow.
 func (c *conn) handle(ctx context.Context, cmd command) {
 	switch cmd.Type {
-	case "start", "open", "edit", "undo", "model", "resume", "remove", "files", "models", "undo_hunk", "lines", "hunks", "context", "rename":
+	case "start", "open", "edit", "undo", "model", "resume", "remove", "files", "models", "picture", "undo_hunk", "lines", "hunks", "context", "rename":
 		select {
 		case c.slow <- cmd:
 		default:
@@ -161,6 +162,10 @@ func (c *conn) slowly(ctx context.Context, cmd command, out *ack) error {
 	case "files":
 		list, err := c.s.backend.Files(ctx, cmd.Text)
 		out.Files = list
+		return err
+	case "picture":
+		name, err := c.s.backend.Picture(ctx, cmd.Data)
+		out.Files = []string{name}
 		return err
 	case "models":
 		list, err := c.s.backend.Models(ctx)

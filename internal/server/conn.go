@@ -17,7 +17,8 @@ const (
 	helloTimeout = 5 * time.Second
 	writeTimeout = 5 * time.Second
 	pingEvery    = 20 * time.Second
-	readLimit    = 1 << 20 // a document of a plan, with room
+	helloLimit   = 4 << 10 // from a page that has shown no token yet
+	readLimit    = 8 << 20 // a picture of 5 MiB, in base64
 	queueFrames  = 256
 	queueBytes   = 8 << 20
 	maxConns     = 64
@@ -97,7 +98,7 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request) (context.Context
 		s.dropConn(c)
 		return nil, nil, err
 	}
-	ws.SetReadLimit(readLimit)
+	ws.SetReadLimit(helloLimit)
 	s.mu.Lock()
 	c.ws = ws
 	closing := s.closing
@@ -161,6 +162,7 @@ func (c *conn) hello(ctx context.Context) (hello, error) {
 		_ = c.ws.Close(codeUnauthorized, "the first frame must carry the token")
 		return h, errors.New("unauthorized")
 	}
+	c.ws.SetReadLimit(readLimit)
 	return h, nil
 }
 

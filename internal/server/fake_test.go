@@ -100,6 +100,13 @@ func (b *backend) Files(_ context.Context, query string) ([]string, error) {
 	return []string{query + ".go"}, nil
 }
 
+func (b *backend) Picture(_ context.Context, data []byte) (string, error) {
+	if string(data) != "picture" {
+		return "", errors.New("no picture")
+	}
+	return "pictures/p.png", nil
+}
+
 func (b *backend) Models(context.Context) ([]server.ModelChoice, error) {
 	return []server.ModelChoice{{Name: "big", Ref: "x/big", Context: "1000 tokens", Price: "unknown"}}, nil
 }

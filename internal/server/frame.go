@@ -35,7 +35,7 @@ type ack struct {
 	Why     string `json:"why,omitempty"`
 	Session string `json:"session,omitempty"`
 	SHA256  string `json:"sha256,omitempty"` // edit: of the text that is on disk now
-	// Files are the paths that fit.
+	// Files are the paths that fit, or that of the picture that is kept.
 	Files []string `json:"files,omitempty"`
 	// Models are what the session could go on with.
 	Models []ModelChoice `json:"models,omitempty"`

@@ -282,7 +282,7 @@ func TestW19MalformedFrames(t *testing.T) {
 		data []byte
 		code websocket.StatusCode
 	}{
-		"huge":          {websocket.MessageText, []byte(strings.Repeat("x", 3<<20)), websocket.StatusMessageTooBig},
+		"huge":          {websocket.MessageText, []byte(strings.Repeat("x", 9<<20)), websocket.StatusMessageTooBig},
 		"not json":      {websocket.MessageText, []byte("{"), 4400},
 		"unknown type":  {websocket.MessageText, []byte(`{"type":"become_root","id":"1"}`), 4400},
 		"no type":       {websocket.MessageText, []byte(`{}`), 4400},

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/coderrr/coderrr/internal/llm"
+	"github.com/coderrr/coderrr/internal/workspace"
 )
 
 // Limits of the pictures in one message: providers refuse larger ones.
@@ -14,6 +16,9 @@ const (
 	maxImage  = 5 << 20 // bytes
 	maxImages = 8
 )
+
+// pictures is the folder beside the logs for those that a person pasted.
+const pictures = "pictures"
 
 // imageRef is a picture that a message names: @shot.png, or @"my shot.png".
 var imageRef = sync.OnceValue(func() *regexp.Regexp {
@@ -55,13 +60,42 @@ func (s *Session) images(ctx context.Context, text string) llm.Blocks {
 }
 
 func (s *Session) image(ctx context.Context, name string) (llm.Image, error) {
+	own := s.o.Root.Sessions()
+	if kept, ok := strings.CutPrefix(name, own.Path(pictures)+"/"); ok {
+		data, err := own.Read(pictures + "/" + kept)
+		if err != nil {
+			return llm.Image{}, err
+		}
+		return picture(name, data)
+	}
 	f, err := s.o.Root.Read(ctx, name, maxImage)
 	if err != nil {
 		return llm.Image{}, err
 	}
-	kind := llm.ImageType(f.Data)
-	if kind == "" {
+	return picture(name, f.Data)
+}
+
+func picture(name string, data []byte) (llm.Image, error) {
+	kind := llm.ImageType(data)
+	switch {
+	case kind == "":
 		return llm.Image{}, fmt.Errorf("%s is not a PNG, JPEG, GIF or WebP picture", name)
+	case len(data) > maxImage:
+		return llm.Image{}, fmt.Errorf("%s is too large: %d bytes, at most %d", name, len(data), maxImage)
 	}
-	return llm.Image{MediaType: kind, Data: f.Data}, nil
+	return llm.Image{MediaType: kind, Data: data}, nil
+}
+
+// KeepPicture keeps a picture that has no file, beside the logs in dir, and returns
+// the path by which a message names it. The same picture is kept once.
+func KeepPicture(dir *workspace.Dir, data []byte) (string, error) {
+	img, err := picture("it", data)
+	if err != nil {
+		return "", err
+	}
+	name := pictures + "/" + workspace.HashOf(data)[:16] + "." + strings.TrimPrefix(img.MediaType, "image/")
+	if err := dir.Write(name, data); err != nil {
+		return "", fmt.Errorf("keep the picture: %w", err)
+	}
+	return dir.Path(name), nil
 }

@@ -10,6 +10,7 @@ import { keys } from "./keys.js";
 import { Complete, past } from "./complete.js";
 import { run } from "./commands.js";
 import { save, remove, rename, find } from "./export.js";
+import { pictures } from "./picture.js";
 
 const $ = (id) => document.getElementById(id);
 const body = document.body;
@@ -160,6 +161,7 @@ async function submit() {
   log.follow();
 }
 const complete = new Complete(ui, $("request"));
+pictures(ui, $("composer"), $("request"));
 $("composer").addEventListener("submit", (e) => { e.preventDefault(); submit(); });
 $("request").addEventListener("keydown", (e) => {
   if (e.isComposing || e.keyCode === 229 || complete.key(e)) return;
