@@ -51,7 +51,9 @@ func TestPasteAndDropPictures(t *testing.T) {
 }`)
 	}
 	give("paste", "text.png", base64.StdEncoding.EncodeToString([]byte("no picture")))
-	p.wait("a refusal", func() bool { return strings.Contains(p.the("alert", "").text(), "is not a PNG, JPEG, GIF or WebP picture") })
+	p.wait("a refusal", func() bool {
+		return strings.Contains(p.the("alert", "").text(), "is not a PNG, JPEG, GIF or WebP picture")
+	})
 	give("drop", "huge.png", base64.StdEncoding.EncodeToString(make([]byte, 6<<20)))
 	p.wait("a limit", func() bool {
 		return strings.Contains(p.the("alert", "").text(), "huge.png is too large: 6.0 MB, at most 5 MB.")
