@@ -20,7 +20,8 @@ const (
 )
 
 // expire removes the logs of this workspace's sessions that nobody wrote to for
-// session.keep_days, and the old contents of files that are as old. Only logs that
+// session.keep_days, and the pasted pictures and old contents of files that are as
+// old. Only logs that
 // this user's Coderrr wrote are touched: any other came with the folder. It is
 // called with the workspace's lock held; a failure is said and stops nothing.
 func (a *App) expire(ctx context.Context, o *session.Options, known *approval.Store, keep ...string) {
@@ -32,6 +33,9 @@ func (a *App) expire(ctx context.Context, o *session.Options, known *approval.St
 	oldest, err := expireLogs(ctx, o.Root, known, before, append(keep, o.ID))
 	if oldest.Before(before) {
 		before = oldest // what a log that stays can undo, stays
+	}
+	if err == nil {
+		err = session.ExpirePictures(o.Root.Sessions(), before)
 	}
 	if err == nil {
 		_, err = o.History.Prune(before)
@@ -57,7 +61,8 @@ func expireLogs(ctx context.Context, root *workspace.Root, known *approval.Store
 		}
 		old := false
 		if !slices.Contains(keep, id) && ctx.Err() == nil && removed < maxExpired && time.Now().Before(until) {
-			old, err = unwritten(dir, f.Name, before)
+			written, err := dir.Modified(f.Name)
+			old = err == nil && written.Before(before)
 			errs = append(errs, err)
 		}
 		if !old {
@@ -83,17 +88,4 @@ func beganAt(id string) time.Time {
 		return time.Now()
 	}
 	return t
-}
-
-// unwritten reports whether a log was last written before a time.
-func unwritten(dir *workspace.Dir, name string, before time.Time) (bool, error) {
-	f, err := dir.Open(name)
-	if err != nil {
-		return false, err
-	}
-	info, err := f.Stat()
-	if err := errors.Join(err, f.Close()); err != nil {
-		return false, err
-	}
-	return info.ModTime().Before(before), nil
 }

@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"encoding/base64"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +15,8 @@ import (
 	"github.com/coderrr/coderrr/internal/approval"
 	"github.com/coderrr/coderrr/internal/history"
 	"github.com/coderrr/coderrr/internal/llm/llmtest"
+	"github.com/coderrr/coderrr/internal/session"
+	"github.com/coderrr/coderrr/internal/workspace"
 )
 
 // leave puts a session log into the workspace as it was some days ago.
@@ -54,9 +58,24 @@ func TestKeepDays(t *testing.T) {
 		}
 		return err
 	}))
+	pixels, err := base64.StdEncoding.DecodeString(pixel)
+	require.NoError(t, err)
+	root, err := workspace.Open(x.ws, workspace.Options{})
+	require.NoError(t, err)
+	pasted, err := session.KeepPicture(root.Sessions(), pixels)
+	require.NoError(t, errors.Join(err, root.Close()))
+	pasted = filepath.Join(x.ws, pasted)
+	theirs := filepath.Join(filepath.Dir(pasted), "theirs.png")
+	require.NoError(t, os.WriteFile(theirs, pixels, 0o600))
+	for _, path := range []string{pasted, theirs} {
+		then := time.Now().AddDate(0, 0, -31)
+		require.NoError(t, os.Chtimes(path, then, then))
+	}
 
 	require.Equal(t, 4, x.run("run", "--plan-only", "greet"), x)
 	require.NoFileExists(t, old)
+	require.NoFileExists(t, pasted)
+	require.FileExists(t, theirs)
 	require.False(t, known.Known("old"))
 	for _, path := range []string{young, foreign, note, outside} {
 		require.FileExists(t, path)

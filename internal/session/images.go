@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/coderrr/coderrr/internal/llm"
 	"github.com/coderrr/coderrr/internal/workspace"
@@ -89,13 +91,41 @@ func picture(name string, data []byte) (llm.Image, error) {
 // KeepPicture keeps a picture that has no file, beside the logs in dir, and returns
 // the path by which a message names it. The same picture is kept once.
 func KeepPicture(dir *workspace.Dir, data []byte) (string, error) {
-	img, err := picture("it", data)
-	if err != nil {
+	if _, err := picture("it", data); err != nil {
 		return "", err
 	}
-	name := pictures + "/" + workspace.HashOf(data)[:16] + "." + strings.TrimPrefix(img.MediaType, "image/")
+	name := pictureName(data)
 	if err := dir.Write(name, data); err != nil {
 		return "", fmt.Errorf("keep the picture: %w", err)
 	}
 	return dir.Path(name), nil
+}
+
+func pictureName(data []byte) string {
+	return pictures + "/" + workspace.HashOf(data)[:16] + "." + strings.TrimPrefix(llm.ImageType(data), "image/")
+}
+
+// ExpirePictures removes what KeepPicture kept in dir before a time. A file with a
+// name that KeepPicture would not give it came with the folder, and stays.
+func ExpirePictures(dir *workspace.Dir, before time.Time) error {
+	files, err := dir.List(pictures)
+	if err != nil {
+		return fmt.Errorf("list the kept pictures: %w", err)
+	}
+	var errs []error
+	for _, f := range files {
+		if f.Kind != workspace.KindFile || f.Size > maxImage {
+			continue
+		}
+		name := pictures + "/" + f.Name
+		written, err := dir.Modified(name)
+		if err == nil && written.Before(before) {
+			var data []byte
+			if data, err = dir.Read(name); err == nil && pictureName(data) == name {
+				err = dir.Remove(name)
+			}
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

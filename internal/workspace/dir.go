@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 )
 
 // maxOwn bounds a file that Dir.Read reads, in bytes.
@@ -85,6 +86,19 @@ func (d *Dir) Read(name string) ([]byte, error) {
 		return nil, wrapRead(d.Path(name), err, info.Size, maxOwn)
 	}
 	return data, nil
+}
+
+// Modified is when a regular file was last written.
+func (d *Dir) Modified(name string) (time.Time, error) {
+	f, _, err := d.open(name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
+		return time.Time{}, fail(name, "could not be looked at", err)
+	}
+	return info.ModTime(), nil
 }
 
 // Exists reports whether a file or folder is there (a link counts as there).
