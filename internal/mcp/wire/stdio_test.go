@@ -3,9 +3,11 @@
 package wire
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -231,37 +233,56 @@ func TestM12CloseEndsTheFamily(t *testing.T) {
 	requireGone(t, pid)
 }
 
-// M12: a kill -9 of this program runs no code of it; the server and what it
-// started end all the same.
-func TestM12KillNine(t *testing.T) {
+// M12: however this program ends, with a kill -9 or a panic, and without closing
+// anything: the server and what it started end too.
+func TestM12HoweverItEnds(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("WIRE_HOST") != "" {
+	ways := map[string]func(host *os.Process) error{
+		"killed": func(p *os.Process) error { return p.Signal(syscall.SIGKILL) },
+		"ended":  func(p *os.Process) error { return p.Signal(syscall.SIGTERM) }, // SIGHUP and SIGINT may be ignored here, and then in the child
+		"exit":   nil,
+		"panic":  nil,
+	}
+	if way := os.Getenv("WIRE_HOST"); way != "" {
 		c := dial(t, "family", nil)
 		fmt.Printf("child=%s\n", said(t, c, "x", ""))
+		_, _ = io.Copy(io.Discard, os.Stdin) // until it is told to go on
+		switch way {
+		case "exit":
+			os.Exit(0)
+		case "panic":
+			go func() { panic("on purpose") }()
+		}
 		select {}
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} { // SIGHUP may be ignored here, and then in the child
-		host := exec.Command(os.Args[0], "-test.run=^TestM12KillNine$", "-test.v")
-		host.Env = append(os.Environ(), "WIRE_HOST=1", "TMPDIR="+t.TempDir()) // what it cannot remove is removed here
-		out, err := host.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, host.Start())
-		t.Cleanup(func() { _ = host.Process.Kill() })
-		pid := 0
-		buf := make([]byte, 4096)
-		text := ""
-		for pid == 0 {
-			n, err := out.Read(buf)
+	for way, end := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			host := exec.Command(os.Args[0], "-test.run=^TestM12HoweverItEnds$", "-test.v")
+			host.Env = append(os.Environ(), "WIRE_HOST="+way, "TMPDIR="+t.TempDir()) // what it cannot remove is removed here
+			in, err := host.StdinPipe()
 			require.NoError(t, err)
-			text += string(buf[:n])
-			if _, after, ok := strings.Cut(text, "child="); ok && strings.Contains(after, "\n") {
-				pid, err = strconv.Atoi(strings.TrimSpace(after[:strings.IndexByte(after, '\n')]))
-				require.NoError(t, err)
+			out, err := host.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, host.Start())
+			t.Cleanup(func() { _ = host.Process.Kill() })
+			pid := 0
+			lines := bufio.NewScanner(out)
+			for pid == 0 && lines.Scan() {
+				if _, after, ok := strings.Cut(lines.Text(), "child="); ok {
+					pid, err = strconv.Atoi(after)
+					require.NoError(t, err)
+				}
 			}
-		}
-		require.NoError(t, host.Process.Signal(sig))
-		_ = host.Wait()
-		requireGone(t, pid)
+			require.NotZero(t, pid)
+			if end == nil {
+				require.NoError(t, in.Close())
+			} else {
+				require.NoError(t, end(host.Process))
+			}
+			_ = host.Wait()
+			requireGone(t, pid)
+		})
 	}
 }
 
