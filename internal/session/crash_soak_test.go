@@ -60,7 +60,7 @@ func (p place) log() string { return filepath.Join(p.ws, ".coderrr", "session", 
 func (p place) killAfter(t *testing.T, d time.Duration) (killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%s|0", crashEnv, p.ws, p.home))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%s|0", crashEnv, p.ws, p.home), "GORACE=atexit_sleep_ms=0")
 	require.NoError(t, cmd.Start())
 	timer := time.AfterFunc(d, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 	defer timer.Stop()

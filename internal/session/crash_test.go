@@ -144,7 +144,7 @@ func crashRun(arg string) (event.SessionFinished, error) {
 func (p place) child(t *testing.T, n int) (out string, killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%s|%d", crashEnv, p.ws, p.home, n))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%s|%d", crashEnv, p.ws, p.home, n), "GORACE=atexit_sleep_ms=0")
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
