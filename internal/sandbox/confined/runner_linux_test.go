@@ -148,6 +148,7 @@ func TestRunOnACopy(t *testing.T) {
 func TestS07TreeStaysTheSameOnACopy(t *testing.T) {
 	for tier, kind := range kinds(t) {
 		t.Run(tier, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			dir := t.TempDir()
 			ws, out := filepath.Join(dir, "ws"), filepath.Join(dir, "out")
 			for _, f := range []string{"a", "src/a.go", ".git/config", ".git/HEAD", ".coderrr/config.toml"} {
